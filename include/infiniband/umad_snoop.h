@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The snoop filter of libibumad's snoop API (linux-rdma, October 2010), and
+ * the one place where its rules are decided.
+ */
+#ifndef _UMAD_SNOOP_H
+#define _UMAD_SNOOP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * umad_filter_t - which MADs are snooped
+ * @mgmt_class:   only MADs of this class. 0: every class on QP1, none on QP0
+ * @mgmt_version: only this class version. 0: any. Ignored when @mgmt_class
+ *                is 0
+ * @attr_id:      only this attribute, host byte order. 0: any. Ignored when
+ *                @mgmt_class is 0
+ * @errors:       not 0: only sent MADs that completed in error (but were not
+ *                cancelled), and received MADs whose status is not 0
+ * @oui:          not 0: only MADs with this OUI, in the order of the wire.
+ *                Ignored outside vendor range 2 (classes 0x30 to 0x4f)
+ *
+ * A MAD passes when it meets every restriction. 8 bytes, without padding.
+ */
+typedef struct umad_filter {
+	uint8_t mgmt_class;
+	uint8_t mgmt_version;
+	uint16_t attr_id;
+	uint8_t errors;
+	uint8_t oui[3];
+} umad_filter_t;
+
+/**
+ * umad_filter_match - does a MAD pass a filter?
+ * @filter: the filter
+ * @mad:    the MAD from its common header on, network byte order
+ * @len:    bytes at @mad; fewer than 24 never pass, and a restriction on a
+ *          field behind @len is not met
+ * @sent:   true for a MAD that was sent, false for one that was received
+ * @completion_status: how a sent MAD completed; 0 is success. The values of
+ *          the vendor layer (IB_TIMEOUT, IB_CANCELED, ...), of errno and of
+ *          ibv_wc_status are all understood: IB_CANCELED, ECANCELED and
+ *          IBV_WC_WR_FLUSH_ERR mean cancelled. Ignored for a received MAD
+ *
+ * For class 0x81 the status of a received MAD is taken without its direction
+ * bit. Any thread, no side effect.
+ *
+ * Return: true when the MAD passes; false when not, or when @filter or @mad
+ * is NULL.
+ */
+bool umad_filter_match(const umad_filter_t *filter, const void *mad,
+		       size_t len, bool sent, int completion_status);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* _UMAD_SNOOP_H */

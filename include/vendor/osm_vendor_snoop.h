@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The snoop bind: MADs that this process, or its host, sends and receives,
+ * handed to a callback as osm_madw_t wrappers.
+ */
+#ifndef _OSM_VENDOR_SNOOP_H_
+#define _OSM_VENDOR_SNOOP_H_
+
+#include <stdint.h>
+
+#include <opensm/osm_config.h>
+#include <iba/ib_types.h>
+#include <opensm/osm_madw.h>
+#include <opensm/osm_mad_pool.h>
+#include <vendor/osm_vendor.h>
+#include <infiniband/umad_snoop.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/****d* OpenSM: Vendor Snoop/osm_snoop_source_t
+* NAME
+*	osm_snoop_source_t
+*
+* DESCRIPTION
+*	Where captures come from.
+*
+* SYNOPSIS
+*/
+typedef enum _osm_snoop_source {
+	OSM_SNOOP_SOURCE_AUTO,
+	OSM_SNOOP_SOURCE_TAP,
+	OSM_SNOOP_SOURCE_KERNEL,
+	OSM_SNOOP_SOURCE_BPF,
+	OSM_SNOOP_SOURCE_STREAM
+} osm_snoop_source_t;
+/*
+* VALUES
+*	OSM_SNOOP_SOURCE_AUTO
+*		KERNEL where the kernel accepts the registration, else TAP.
+*		(This version has TAP alone, so AUTO is TAP.)
+*
+*	OSM_SNOOP_SOURCE_TAP
+*		The vendor layer of this process, whatever its ports and
+*		osm_vendor_t objects. The process has to be tapped: see
+*		osm_vendor_snoop_attach.
+*
+*	OSM_SNOOP_SOURCE_KERNEL, OSM_SNOOP_SOURCE_BPF, OSM_SNOOP_SOURCE_STREAM
+*		Not built into this version; a bind with them is refused.
+*****/
+
+/* Flags of osm_snoop_bind_info_t */
+#define OSM_SNOOP_SENDS			0x00000001 /* MADs that are sent */
+#define OSM_SNOOP_RECEIVES		0x00000002 /* MADs that are received */
+#define OSM_SNOOP_REASSEMBLE		0x00000004 /* one wrapper an RMPP message */
+
+/****s* OpenSM: Vendor Snoop/osm_snoop_sample_t
+* NAME
+*	osm_snoop_sample_t
+*
+* DESCRIPTION
+*	A variable of this process whose value the tap notes beside each MAD,
+*	in the moment of its capture: for example the SM's state.
+*
+* SYNOPSIS
+*/
+typedef struct _osm_snoop_sample {
+	const void *p_variable;
+	uint32_t size;
+} osm_snoop_sample_t;
+/*
+* FIELDS
+*	p_variable
+*		Its address. Readable and naturally aligned from the bind to
+*		the unbind. It is read once a capture, without a lock.
+*
+*	size
+*		1, 2, 4 or 8 bytes.
+*****/
+
+#define OSM_SNOOP_MAX_SAMPLES		8
+#define OSM_SNOOP_MAX_FILTERS		64
+
+/****s* OpenSM: Vendor Snoop/osm_snoop_bind_info_t
+* NAME
+*	osm_snoop_bind_info_t
+*
+* DESCRIPTION
+*	What to snoop. Set it to zero first, then size and flags.
+*
+* SYNOPSIS
+*/
+typedef struct _osm_snoop_bind_info {
+	size_t size;
+	ib_net64_t port_guid;
+	osm_snoop_source_t source;
+	const char *source_arg;
+	const umad_filter_t *p_filters;
+	uint32_t filter_count;
+	uint32_t flags;
+	size_t ring_size;
+	uint32_t snap_length;
+	uint32_t sample_count;
+	const osm_snoop_sample_t *p_samples;
+} osm_snoop_bind_info_t;
+/*
+* FIELDS
+*	size
+*		sizeof(osm_snoop_bind_info_t) of the caller.
+*
+*	port_guid
+*		Network byte order. 0 is the default port; for the tap, every
+*		port that the vendor layer of this process has open.
+*
+*	source, source_arg
+*		Where from; a socket path or a device. NULL for TAP and AUTO.
+*
+*	p_filters, filter_count
+*		A MAD is captured when it passes one of them
+*		(umad_filter_match). None: everything, on both QPs. At most
+*		OSM_SNOOP_MAX_FILTERS. Copied.
+*
+*	flags
+*		OSM_SNOOP_SENDS, OSM_SNOOP_RECEIVES or both; 0 means both.
+*		OSM_SNOOP_REASSEMBLE changes nothing for the tap, which sits
+*		above RMPP and sees whole messages.
+*
+*	ring_size
+*		Bytes between the threads that send and receive and the one
+*		that calls back. Rounded up to a power of two; 0 means 16 MiB;
+*		64 KiB to 1 GiB.
+*
+*	snap_length
+*		Bytes kept of one MAD or message; 0 keeps all, less than 24
+*		(the common MAD header) is refused.
+*
+*	p_samples, sample_count
+*		Variables to note beside each MAD. TAP only. Copied.
+*****/
+
+/* Bits of osm_snoop_info_t.direction */
+typedef enum _osm_snoop_direction {
+	OSM_SNOOP_RECEIVED,
+	OSM_SNOOP_SENT
+} osm_snoop_direction_t;
+
+/****s* OpenSM: Vendor Snoop/osm_snoop_info_t
+* NAME
+*	osm_snoop_info_t
+*
+* DESCRIPTION
+*	What is known of a capture beside the wrapper.
+*
+* SYNOPSIS
+*/
+typedef struct _osm_snoop_info {
+	uint64_t time_ns;
+	uint64_t monotonic_ns;
+	osm_snoop_direction_t direction;
+	osm_snoop_source_t source;
+	uint32_t original_size;
+	uint32_t segments;
+	boolean_t reassembled;
+	ib_net16_t local_lid;
+	ib_net64_t port_guid;
+	uint64_t lost;
+	uint64_t samples[OSM_SNOOP_MAX_SAMPLES];
+} osm_snoop_info_t;
+/*
+* FIELDS
+*	time_ns
+*		CLOCK_REALTIME, nanoseconds.
+*
+*	monotonic_ns
+*		CLOCK_MONOTONIC of the same moment, for differences.
+*
+*	direction
+*		Of the MAD. A sent MAD appears once when it is given to
+*		osm_vendor_send (status IB_SUCCESS in its wrapper), and once
+*		more if it completes in error (status says how).
+*
+*	source
+*		Where this capture came from; never AUTO.
+*
+*	original_size
+*		Bytes that the MAD or message had.
+*
+*	segments, reassembled
+*		Of an RMPP message that was put together here. The tap sees
+*		one piece: 1, FALSE.
+*
+*	local_lid, port_guid
+*		Of the port, network byte order. 0 where not known.
+*
+*	lost
+*		Captures lost just before this one.
+*
+*	samples
+*		Values of the variables of the bind, zero extended, in order.
+*****/
+
+/****s* OpenSM: Vendor Snoop/osm_snoop_stats_t
+* NAME
+*	osm_snoop_stats_t
+*
+* DESCRIPTION
+*	Counters of a snoop bind, since the bind. passed = delivered +
+*	lost_ring + lost_memory + what is still in the ring.
+*
+* SYNOPSIS
+*/
+typedef struct _osm_snoop_stats {
+	uint64_t seen;		/* MADs that came by */
+	uint64_t passed;	/* of these, passed port, flags and filters */
+	uint64_t delivered;	/* handed to the callback */
+	uint64_t lost_ring;	/* the ring was full */
+	uint64_t lost_memory;	/* no wrapper could be had */
+	uint64_t truncated;	/* delivered, cut to the snap length */
+	uint64_t ring_bytes;	/* in the ring now */
+	uint64_t ring_size;
+} osm_snoop_stats_t;
+
+/****d* OpenSM: Vendor Snoop/osm_vend_snoop_callback_t
+* NAME
+*	osm_vend_snoop_callback_t
+*
+* DESCRIPTION
+*	Called for each capture, by the one thread of the bind.
+*
+* SYNOPSIS
+*/
+typedef void (*osm_vend_snoop_callback_t)(osm_madw_t *p_madw,
+					  const osm_snoop_info_t *p_info,
+					  void *context);
+/*
+* PARAMETERS
+*	p_madw
+*		The capture. It came from the pool of the bind and is the
+*		callee's, who returns it with osm_mad_pool_put() at any time,
+*		also after the unbind. mad_addr is as osm_vendor_ibumad fills
+*		it, mad_size is what was captured, status is the completion
+*		status, h_bind the snoop handle.
+*
+*	p_info
+*		Valid until the callback returns.
+*
+* NOTES
+*	It may call anything but osm_vendor_snoop_unbind() of its own bind.
+*****/
+
+/****f* OpenSM: Vendor Snoop/osm_vendor_snoop_attach
+* NAME
+*	osm_vendor_snoop_attach
+*
+* DESCRIPTION
+*	Tap this process: point the calls of osm_vendor_bind and
+*	osm_vendor_send in every loaded object at the tap. Needed only where
+*	libosmvendor_snoop comes after libosmvendor in the search order, as
+*	when it was loaded with dlopen; elsewhere it finds nothing to do.
+*
+* SYNOPSIS
+*/
+ib_api_status_t osm_vendor_snoop_attach(void);
+/*
+* RETURN VALUE
+*	IB_SUCCESS: the process is tapped, now or before.
+*	Otherwise nothing was changed, and osm_vendor_snoop_strerror() says
+*	why: IB_NOT_FOUND (no loaded object calls the vendor layer),
+*	IB_INVALID_STATE (a call goes somewhere else already),
+*	IB_INVALID_PERMISSION (the system does not let a table be written).
+*
+* NOTES
+*	Call it before osm_vendor_bind(): what was bound before is not seen
+*	receiving. Objects that are loaded later are tapped by calling it
+*	again. Any thread.
+*****/
+
+/****f* OpenSM: Vendor Snoop/osm_vendor_snoop_detach
+* NAME
+*	osm_vendor_snoop_detach
+*
+* DESCRIPTION
+*	Undo osm_vendor_snoop_attach(). What was bound through the tap stays
+*	tapped for what it receives, as long as it is bound.
+*
+* SYNOPSIS
+*/
+ib_api_status_t osm_vendor_snoop_detach(void);
+/*****/
+
+/****f* OpenSM: Vendor Snoop/osm_vendor_snoop_bind
+* NAME
+*	osm_vendor_snoop_bind
+*
+* DESCRIPTION
+*	Begin to snoop.
+*
+* SYNOPSIS
+*/
+osm_bind_handle_t
+osm_vendor_snoop_bind(osm_vendor_t *p_vend,
+		      const osm_snoop_bind_info_t *p_info,
+		      osm_mad_pool_t *p_mad_pool,
+		      osm_vend_snoop_callback_t callback, void *context);
+/*
+* PARAMETERS
+*	p_vend
+*		From osm_vendor_new(); its log takes messages, and wrappers
+*		are made with it. It must outlive them.
+*
+*	p_info
+*		What to snoop. Copied with all that it points to.
+*
+*	p_mad_pool
+*		Wrappers come from it. It must outlive them.
+*
+*	callback, context
+*		Who is called.
+*
+* RETURN VALUE
+*	A handle for the calls below, or OSM_BIND_INVALID_HANDLE: the reason
+*	is in the OpenSM log and in osm_vendor_snoop_strerror().
+*
+* NOTES
+*	Any thread. Starts one thread, which blocks all signals.
+*****/
+
+/****f* OpenSM: Vendor Snoop/osm_vendor_snoop_unbind
+* NAME
+*	osm_vendor_snoop_unbind
+*
+* DESCRIPTION
+*	Stop. What was captured before the call is still handed to the
+*	callback; after it returns no callback runs. Any thread but the
+*	bind's own.
+*
+* SYNOPSIS
+*/
+void osm_vendor_snoop_unbind(osm_bind_handle_t h_bind);
+/*****/
+
+/****f* OpenSM: Vendor Snoop/osm_vendor_snoop_get_stats
+* NAME
+*	osm_vendor_snoop_get_stats
+*
+* DESCRIPTION
+*	Read the counters of a bind; also after its unbind, until the next
+*	bind. Any thread.
+*
+* SYNOPSIS
+*/
+ib_api_status_t osm_vendor_snoop_get_stats(osm_bind_handle_t h_bind,
+					   osm_snoop_stats_t *p_stats);
+/*
+* RETURN VALUE
+*	IB_SUCCESS, or IB_INVALID_PARAMETER for a handle or pointer that is
+*	none.
+*****/
+
+/****f* OpenSM: Vendor Snoop/osm_vendor_snoop_strerror
+* NAME
+*	osm_vendor_snoop_strerror
+*
+* DESCRIPTION
+*	Why the last call of this library failed in this thread. Never NULL;
+*	the text is overwritten by the thread's next failure.
+*
+* SYNOPSIS
+*/
+const char *osm_vendor_snoop_strerror(void);
+/*****/
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* _OSM_VENDOR_SNOOP_H_ */

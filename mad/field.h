@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * One field of a record, read and shown. Private to mad/: attributes.c has
+ * the code and the table of SA attributes, trap.c describes the details of
+ * notices by the same fields, names.c takes the attributes' names.
+ */
+#ifndef OSMSNOOP_FIELD_H
+#define OSMSNOOP_FIELD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "attributes.h"
+
+struct json;
+
+/* All SA attributes, in order of their ids. */
+extern const struct sa_attribute sa_attributes[];
+extern const size_t sa_attributes_count;
+
+/*
+ * Words in a caller's buffer, always ended by a NUL. A word that does not
+ * fit is left out whole and ends the line, so that no number is cut to
+ * another one.
+ */
+struct words {
+	char *buf;
+	size_t size;
+	size_t len;
+	bool full;
+};
+
+void words_init(struct words *w, char *buf, size_t size);
+void words_add(struct words *w, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* The value of a field of at most 64 bits that lies within the record. */
+uint64_t field_get(const struct sa_field *f, const uint8_t *rec);
+
+/* One member of the object that is open in `j`; null behind the cut. */
+void field_json(struct json *j, const struct sa_field *f, const uint8_t *rec,
+		size_t len, bool show_keys);
+
+/* "name value", with a blank before it unless it is the first; "name ?". */
+void field_words(struct words *w, const struct sa_field *f,
+		 const uint8_t *rec, size_t len, bool show_keys);
+
+#endif /* OSMSNOOP_FIELD_H */

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Where things lie in a MAD, and how mad/ sees one capture. Offsets are in
+ * bytes from the start of the MAD; every multi-byte field on the wire is in
+ * network byte order. Sources: IBA 1.4 chapters 13.4 (common header), 13.6
+ * (RMPP), 14.2 (SMP) and 15.2 (SA); seed 002.
+ */
+#ifndef OSMSNOOP_LAYOUT_H
+#define OSMSNOOP_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	MAD_SIZE = 256,		/* one MAD on the wire */
+	MAD_HDR_SIZE = 24,	/* common MAD header */
+
+	MAD_BASE_VERSION = 0,
+	MAD_CLASS = 1,
+	MAD_CLASS_VERSION = 2,
+	MAD_METHOD = 3,
+	MAD_STATUS = 4,		/* 16 bits; class 0x81: bit 15 is direction */
+	MAD_TID = 8,		/* 64 bits */
+	MAD_ATTR_ID = 16,	/* 16 bits */
+	MAD_ATTR_MOD = 20,	/* 32 bits */
+
+	/* directed route SMP */
+	SMP_HOP_POINTER = 6,
+	SMP_HOP_COUNT = 7,
+	SMP_M_KEY = 24,		/* 64 bits */
+	SMP_DR_SLID = 32,
+	SMP_DR_DLID = 34,
+	SMP_DATA = 64,		/* 64 bytes, of both SMP classes */
+	SMP_DATA_SIZE = 64,
+	SMP_INITIAL_PATH = 128,	/* 64 bytes, entry 0 unused */
+	SMP_RETURN_PATH = 192,
+	SMP_MAX_HOPS = 63,
+
+	/* RMPP header, in SA (3), vendor range 2 and other RMPP classes */
+	RMPP_VERSION = 24,
+	RMPP_TYPE = 25,
+	RMPP_FLAGS = 26,	/* bits 7..3 RRespTime, bits 2..0 the flags */
+	RMPP_STATUS = 27,
+	RMPP_SEGMENT = 28,	/* 32 bits */
+	RMPP_PAYLOAD = 32,	/* 32 bits, PayloadLength or NewWindowLast */
+
+	VENDOR_OUI = 37,	/* 3 bytes, vendor range 2 only */
+
+	/* SA */
+	SA_SM_KEY = 36,		/* 64 bits */
+	SA_ATTR_OFFSET = 44,	/* 16 bits, in units of 8 bytes */
+	SA_COMPONENT_MASK = 48,	/* 64 bits */
+	SA_HDR_SIZE = 56,
+	SA_DATA = 56,		/* 200 bytes in one MAD */
+};
+
+enum {
+	RMPP_FLAG_ACTIVE = 0x1,
+	RMPP_FLAG_FIRST = 0x2,
+	RMPP_FLAG_LAST = 0x4,
+};
+
+enum {
+	CLASS_SUBN_LID = 0x01,
+	CLASS_SUBN_ADM = 0x03,
+	CLASS_SUBN_DIR = 0x81,
+};
+
+enum {
+	METHOD_GET = 0x01,
+	METHOD_SET = 0x02,
+	METHOD_SEND = 0x03,
+	METHOD_TRAP = 0x05,
+	METHOD_REPORT = 0x06,
+	METHOD_TRAP_REPRESS = 0x07,
+	METHOD_GET_TABLE = 0x12,
+	METHOD_GET_TRACE_TABLE = 0x13,
+	METHOD_GET_MULTI = 0x14,
+	METHOD_DELETE = 0x15,
+	METHOD_RESPONSE = 0x80,	/* the bit of a response */
+};
+
+enum {
+	ATTR_CLASS_PORT_INFO = 0x0001,
+	ATTR_NOTICE = 0x0002,
+	ATTR_INFORM_INFO = 0x0003,
+	ATTR_GUIDINFO_RECORD = 0x0030,
+	ATTR_SERVICE_RECORD = 0x0031,
+	ATTR_PATH_RECORD = 0x0035,
+	ATTR_MCMEMBER_RECORD = 0x0038,
+	ATTR_MULTIPATH_RECORD = 0x003a,
+};
+
+static inline uint16_t mad_get16(const uint8_t *p)
+{
+	return (uint16_t)(p[0] << 8 | p[1]);
+}
+
+static inline uint32_t mad_get32(const uint8_t *p)
+{
+	return (uint32_t)mad_get16(p) << 16 | mad_get16(p + 2);
+}
+
+static inline uint64_t mad_get64(const uint8_t *p)
+{
+	return (uint64_t)mad_get32(p) << 32 | mad_get32(p + 4);
+}
+
+/* What became of a MAD that was sent; a received one is always OK. */
+enum mad_completion {
+	MAD_OK,
+	MAD_TIMEOUT,
+	MAD_CANCELED,
+	MAD_ERROR,
+};
+
+/* The other end of a capture. All in host byte order but the GID. */
+struct mad_peer {
+	uint16_t lid;
+	uint32_t qpn;		/* 0 for SMPs */
+	bool has_gid;		/* a GRH was used */
+	uint8_t gid[16];	/* network byte order */
+};
+
+/*
+ * What OpenSM's SA would have looked at when a request came in, sampled in
+ * that moment. `known` is false for captures from elsewhere, and then no
+ * reason is worked out of it.
+ */
+struct sa_condition {
+	bool known;
+	uint8_t sm_state;	/* IB_SMINFO_STATE_*: 3 is master */
+	bool first_sweep;	/* first_time_master_sweep */
+	uint64_t sa_key;	/* host byte order */
+	bool set_dispatcher;	/* Set and Delete have a queue of their own */
+	uint32_t queued;	/* messages in the dispatcher's queue */
+	uint64_t queue_time_ms;	/* how long the last one waited there */
+	uint32_t queue_limit_ms;/* max_msg_fifo_timeout; 0 = none */
+};
+
+/* One captured MAD or message. Points to the bytes, owns nothing. */
+struct mad_capture {
+	const uint8_t *data;	/* at least MAD_HDR_SIZE bytes */
+	size_t len;		/* bytes at `data` */
+	size_t size;		/* what the MAD or message had, >= len */
+	uint64_t time_ns;	/* CLOCK_REALTIME */
+	uint64_t mono_ns;	/* CLOCK_MONOTONIC, for differences */
+	bool sent;		/* by OpenSM; else received by it */
+	enum mad_completion completion;
+	struct mad_peer peer;
+	struct sa_condition condition;	/* of received SA requests */
+};
+
+#endif /* OSMSNOOP_LAYOUT_H */

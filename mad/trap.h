@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Notices (IBA 1.4 sections 13.4.8.2 and 14.2.5.1): who produced a trap, its
+ * number, and its details by number.
+ */
+#ifndef OSMSNOOP_TRAP_H
+#define OSMSNOOP_TRAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct json;
+
+enum {
+	NOTICE_SIZE = 80,	/* with the issuer GID, as in a Report */
+	NOTICE_SMP_SIZE = 64,	/* without, as in an SMP */
+};
+
+/*
+ * Write generic, trap_type, trap_number or device_id, producer, issuer_lid,
+ * issuer_gid (null when the notice has none) and details as members of the
+ * object that is open in `j`. `notice` has `len` bytes, perhaps cut: what is
+ * not there becomes null. Keys in details follow `show_keys`.
+ */
+void trap_json(struct json *j, const uint8_t *notice, size_t len,
+	       bool show_keys);
+
+/* One line in words, escaped: "trap 257 (bad P_Key) from LID 7: ..." */
+size_t trap_text(char *buf, size_t size, const uint8_t *notice, size_t len,
+		 bool show_keys);
+
+/* A generic notice's trap number, or -1 for a vendor's one or a cut one. */
+int trap_number(const uint8_t *notice, size_t len);
+
+#endif /* OSMSNOOP_TRAP_H */

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * A file of lines that lasts: appended to, rotated by size, opened again when
+ * somebody moved it, mended when a line was torn, and patient with a disk
+ * that is full. One thread at a time.
+ */
+#ifndef OSMSNOOP_FILE_H
+#define OSMSNOOP_FILE_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { FILE_BUFFER = 256 * 1024 };
+
+struct file {
+	char path[PATH_MAX];
+	uint64_t max_bytes;
+	uint32_t max_files;
+
+	int fd;			/* -1 = not open */
+	uint64_t size;		/* what the file has, without the buffer */
+	uint64_t last_line;	/* sequence number that its last line has */
+	bool torn;		/* the last line was cut and was taken away */
+	size_t used;		/* bytes in the buffer, whole lines */
+	uint64_t buffered;	/* lines in the buffer */
+	char reason[512];	/* why the last call failed */
+	char buffer[FILE_BUFFER];
+};
+
+/* `path` is absolute. Opens nothing yet. */
+void file_init(struct file *f, const char *path, uint64_t max_bytes,
+	       uint32_t max_files);
+
+/*
+ * Open or create it (mode 0640, never through a symbolic link, never one that
+ * another process writes). Sets last_line to the sequence number at its end,
+ * 0 for a new file. False with a reason.
+ */
+bool file_open(struct file *f);
+bool file_is_open(const struct file *f);
+
+/*
+ * Would `len` more bytes be too many, or has the file been moved? Then the
+ * next file is begun and last_line is 0 again. False when it cannot be: the
+ * file is then closed. Empties the buffer first (see file_flush).
+ */
+bool file_turn(struct file *f, size_t len, uint64_t *lost);
+
+/* Put one line, with its newline, into the buffer. It has to fit in it. */
+bool file_put(struct file *f, const char *line, size_t len, uint64_t *lost);
+
+/*
+ * Write the buffer. On failure the file is cut back to the last whole line
+ * that it got, closed, and *lost grows by the lines that it did not get;
+ * last_line is that of the last line that is there.
+ */
+bool file_flush(struct file *f, uint64_t *lost);
+
+/* Was it moved away (logrotate) or removed? */
+bool file_moved(const struct file *f);
+
+void file_close(struct file *f);
+
+#endif /* OSMSNOOP_FILE_H */

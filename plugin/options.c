@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "layout.h"
+#include "names.h"
+#include "options.h"
+
+#define PREFIX "osmsnoop."
+#define BLANKS " \t\r\n"
+
+static bool is_null(const char *value)
+{
+	return !strcmp(value, "(null)");
+}
+
+/* A whole decimal or 0x number of at most `max`, then perhaps K, M or G. */
+static bool number(const char *value, bool suffix, uint64_t max, uint64_t *out)
+{
+	unsigned shift = 0;
+	uintmax_t n;
+	char *end;
+
+	if (*value < '0' || *value > '9')
+		return false;
+	errno = 0;
+	n = strtoumax(value, &end, 0);
+	if (errno)
+		return false;
+	if (suffix && *end) {
+		switch (*end++) {
+		case 'K': case 'k': shift = 10; break;
+		case 'M': case 'm': shift = 20; break;
+		case 'G': case 'g': shift = 30; break;
+		default: return false;
+		}
+	}
+	if (*end || n > max >> shift)
+		return false;
+	*out = (uint64_t)n << shift;
+	return true;
+}
+
+static bool number32(const char *value, uint32_t min, uint32_t max,
+		     uint32_t *out)
+{
+	uint64_t n;
+
+	if (!number(value, false, max, &n) || n < min)
+		return false;
+	*out = (uint32_t)n;
+	return true;
+}
+
+static bool parse_source(struct options *o, const char *value)
+{
+	if (!strcasecmp(value, "auto"))
+		o->source = OSM_SNOOP_SOURCE_AUTO;
+	else if (!strcasecmp(value, "tap"))
+		o->source = OSM_SNOOP_SOURCE_TAP;
+	else
+		return false;
+	return true;
+}
+
+/* The next of `*text` up to one of `stop` or the end; `*text` moves behind. */
+static size_t cut(const char **text, char stop, const char **part)
+{
+	size_t len = strcspn(*text, (char[]){ stop, '\0' });
+
+	*part = *text;
+	*text += len;
+	if (**text)
+		(*text)++;
+	return len;
+}
+
+static bool is_word(const char *part, size_t len, const char *word)
+{
+	return len == strlen(word) && !strncasecmp(part, word, len);
+}
+
+static bool part_number(const char *part, size_t len, uint64_t max,
+			uint64_t *out)
+{
+	char value[32];
+
+	if (len >= sizeof(value))
+		return false;
+	memcpy(value, part, len);
+	value[len] = '\0';
+	return number(value, false, max, out);
+}
+
+/* One filter as written, before it is known which class an attribute is of. */
+struct filter_words {
+	umad_filter_t filter;
+	bool smp;		/* class:smp, which is two classes */
+	const char *attr;
+	size_t attr_len;
+};
+
+static bool parse_class(struct filter_words *w, const char *value, size_t len)
+{
+	uint64_t n;
+
+	w->smp = is_word(value, len, "smp");
+	if (w->smp) {
+		w->filter.mgmt_class = CLASS_SUBN_DIR;
+		return true;
+	}
+	if (class_number(value, len, &w->filter.mgmt_class))
+		return true;
+	if (!part_number(value, len, 0xff, &n))
+		return false;
+	w->filter.mgmt_class = (uint8_t)n;
+	return true;
+}
+
+static bool parse_filter_word(struct filter_words *w, const char *word,
+			      size_t len)
+{
+	const char *colon = memchr(word, ':', len);
+	const char *value = colon ? colon + 1 : word + len;
+	size_t key_len = colon ? (size_t)(colon - word) : len;
+	size_t value_len = (size_t)(word + len - value);
+	uint64_t n = 1;
+
+	if (is_word(word, key_len, "class"))
+		return parse_class(w, value, value_len);
+	if (is_word(word, key_len, "attr")) {
+		w->attr = value;
+		w->attr_len = value_len;
+		return value_len > 0;
+	}
+	if (is_word(word, key_len, "version")) {
+		if (!part_number(value, value_len, 0xff, &n))
+			return false;
+		w->filter.mgmt_version = (uint8_t)n;
+		return true;
+	}
+	if (is_word(word, key_len, "oui")) {
+		if (!part_number(value, value_len, 0xffffff, &n))
+			return false;
+		w->filter.oui[0] = (uint8_t)(n >> 16);
+		w->filter.oui[1] = (uint8_t)(n >> 8);
+		w->filter.oui[2] = (uint8_t)n;
+		return true;
+	}
+	if (is_word(word, key_len, "errors")) {
+		if (colon && !part_number(value, value_len, 1, &n))
+			return false;
+		w->filter.errors = (uint8_t)n;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * Where the filter would ignore a restriction (an attribute, a version or an
+ * OUI without its class), whoever wrote it meant something else.
+ */
+static bool finish_filter(struct filter_words *w)
+{
+	umad_filter_t *f = &w->filter;
+	uint64_t n;
+
+	if (!f->mgmt_class && (w->attr || f->mgmt_version))
+		return false;
+	if ((f->oui[0] || f->oui[1] || f->oui[2]) &&
+	    (f->mgmt_class < 0x30 || f->mgmt_class > 0x4f))
+		return false;
+	if (!w->attr ||
+	    attribute_number(f->mgmt_class, w->attr, w->attr_len, &f->attr_id))
+		return true;
+	if (!part_number(w->attr, w->attr_len, 0xffff, &n))
+		return false;
+	f->attr_id = (uint16_t)n;
+	return true;
+}
+
+static bool add_filter(struct options *o, const umad_filter_t *filter)
+{
+	if (o->n_filters == OSM_SNOOP_MAX_FILTERS)
+		return false;
+	o->filters[o->n_filters++] = *filter;
+	return true;
+}
+
+static bool parse_filter(struct options *o, const char *value)
+{
+	const char *text = value, *words, *word;
+	struct filter_words w;
+	char one[OPTION_VALUE_MAX];
+	size_t len;
+
+	o->n_filters = 0;
+	if (is_null(value))
+		return true;
+	do {
+		len = cut(&text, ';', &words);
+		if (!len || len >= sizeof(one))
+			return false;
+		memcpy(one, words, len);
+		one[len] = '\0';
+		words = one;
+		memset(&w, 0, sizeof(w));
+		while (*words) {
+			len = cut(&words, ',', &word);
+			if (!parse_filter_word(&w, word, len))
+				return false;
+		}
+		if (!finish_filter(&w) || !add_filter(o, &w.filter))
+			return false;
+		w.filter.mgmt_class = CLASS_SUBN_LID;
+		if (w.smp && !add_filter(o, &w.filter))
+			return false;
+	} while (*text);
+	return true;
+}
+
+static bool parse_log(struct options *o, const char *value)
+{
+	if (!strcasecmp(value, "none"))
+		o->log = LOG_NONE;
+	else if (!strcasecmp(value, "audit"))
+		o->log = LOG_AUDIT;
+	else if (!strcasecmp(value, "all"))
+		o->log = LOG_ALL;
+	else
+		return false;
+	return true;
+}
+
+static bool parse_path(char path[PATH_MAX], const char *value)
+{
+	if (is_null(value)) {
+		path[0] = '\0';
+		return true;
+	}
+	/* relative to what? -B changes the folder that OpenSM runs in */
+	if (value[0] != '/' || strlen(value) >= PATH_MAX - 16)
+		return false;
+	strcpy(path, value);
+	return true;
+}
+
+static bool parse_trace(struct options *o, const char *value)
+{
+	return parse_path(o->trace, value);
+}
+
+static bool parse_audit(struct options *o, const char *value)
+{
+	return parse_path(o->audit, value);
+}
+
+static bool parse_keys(struct options *o, const char *value)
+{
+	o->show_keys = !strcasecmp(value, "show");
+	return o->show_keys || !strcasecmp(value, "hide");
+}
+
+static bool parse_names(struct options *o, const char *value)
+{
+	o->names = !strcasecmp(value, "on");
+	return o->names || !strcasecmp(value, "off");
+}
+
+static bool parse_snaplen(struct options *o, const char *value)
+{
+	return number32(value, 0, UINT32_MAX, &o->snaplen) &&
+	       (!o->snaplen || o->snaplen >= MAD_HDR_SIZE);
+}
+
+static bool parse_ring(struct options *o, const char *value)
+{
+	return number(value, true, 1u << 30, &o->ring) && o->ring >= 64 * 1024;
+}
+
+static bool parse_max_bytes(struct options *o, const char *value)
+{
+	return number(value, true, 1ull << 50, &o->max_bytes) &&
+	       o->max_bytes >= 64 * 1024;
+}
+
+static bool parse_max_files(struct options *o, const char *value)
+{
+	return number32(value, 1, 1000, &o->max_files);
+}
+
+static bool parse_storm(struct options *o, const char *value)
+{
+	char requests[16];
+	const char *slash = strchr(value, '/');
+
+	if (!slash || (size_t)(slash - value) >= sizeof(requests))
+		return false;
+	memcpy(requests, value, (size_t)(slash - value));
+	requests[slash - value] = '\0';
+	return number32(requests, 1, 1000000000, &o->storm_requests) &&
+	       number32(slash + 1, 1, 3600, &o->storm_seconds);
+}
+
+static bool parse_unanswered(struct options *o, const char *value)
+{
+	return number32(value, 1, 3600, &o->unanswered_seconds);
+}
+
+const struct option options_table[OPTIONS_COUNT] = {
+	{ "source", "auto", "auto or tap (kernel and bpf are not built in)",
+	  "where captures come from; auto is tap in this version",
+	  parse_source },
+	{ "filter", "(null)",
+	  "filters with ';' between, each of class:NAME|N, version:N, attr:NAME|N, oui:0xN and errors with ',' between; version and attr need a class, oui one of 0x30 to 0x4f; at most 64",
+	  "capture only MADs that pass one of these umad filters",
+	  parse_filter },
+	{ "log", "audit", "none, audit or all",
+	  "what goes to the OpenSM log: nothing; changes, alerts and state; or every transaction, at VERBOSE",
+	  parse_log },
+	{ "trace", "(null)", "an absolute path or (null)",
+	  "JSON lines file for everything", parse_trace },
+	{ "audit", "(null)", "an absolute path or (null)",
+	  "JSON lines file for changes, alerts, traps, state and loss",
+	  parse_audit },
+	{ "capture", "(null)", NULL, NULL, NULL },
+	{ "listen", "none", NULL, NULL, NULL },
+	{ "listen_group", "(null)", NULL, NULL, NULL },
+	{ "metrics", "(null)", NULL, NULL, NULL },
+	{ "keys", "hide", "hide or show",
+	  "hide zeroes M_Key, SM_Key, B_Key, CC_Key and service keys in every output",
+	  parse_keys },
+	{ "names", "on", "on or off",
+	  "resolve LIDs to port GUIDs and node names", parse_names },
+	{ "snaplen", "1024", "0 (all) or 24 and more",
+	  "bytes kept of one capture", parse_snaplen },
+	{ "ring", "16M", "64K to 1G", "bytes of the tap's ring", parse_ring },
+	{ "max_bytes", "1G", "64K and more",
+	  "size at which a file is rotated", parse_max_bytes },
+	{ "max_files", "8", "1 to 1000",
+	  "files kept of each, the current one included", parse_max_files },
+	{ "storm", "1000/10", "N/S: 1 to 1000000000 requests in 1 to 3600 seconds",
+	  "alert when one requester sends more than N requests in S seconds",
+	  parse_storm },
+	{ "unanswered", "5", "1 to 3600",
+	  "seconds after which a request without a response is reported",
+	  parse_unanswered },
+};
+
+_Static_assert(sizeof(options_table) / sizeof(options_table[0]) ==
+		       OPTIONS_COUNT, "options.h counts the table");
+
+/* Parse a value and keep it as it was written. */
+static bool take(struct options *o, size_t i, const char *value)
+{
+	const struct option *option = &options_table[i];
+
+	if (strlen(value) >= OPTION_VALUE_MAX ||
+	    (option->parse && !option->parse(o, value)))
+		return false;
+	strcpy(o->text[i], value);
+	return true;
+}
+
+void options_default(struct options *o)
+{
+	size_t i;
+
+	memset(o, 0, sizeof(*o));
+	for (i = 0; i < OPTIONS_COUNT; i++)
+		take(o, i, options_table[i].fallback);
+}
+
+static bool fail(char *error, size_t size, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static bool fail(char *error, size_t size, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(error, size, fmt, args);
+	va_end(args);
+	return false;
+}
+
+static void list_keys(char *buf, size_t size)
+{
+	size_t i, len = 0;
+
+	buf[0] = '\0';
+	for (i = 0; i < OPTIONS_COUNT; i++)
+		if (options_table[i].parse && len < size)
+			len += (size_t)snprintf(buf + len, size - len, "%s%s",
+						len ? ", " : "",
+						options_table[i].key);
+	if (len < size)
+		snprintf(buf + len, size - len, ", config");
+}
+
+static bool set(struct options *o, const char *key, const char *value,
+		const char *where, char *error, size_t size)
+{
+	char keys[512];
+	size_t i;
+
+	for (i = 0; i < OPTIONS_COUNT; i++) {
+		const struct option *option = &options_table[i];
+
+		if (strcmp(option->key, key))
+			continue;
+		if (!option->parse)
+			return fail(error, size,
+				    "%s: '%s' is not built into this version",
+				    where, key);
+		if (!take(o, i, value))
+			return fail(error, size,
+				    "%s: '%s' is no value for %s; accepted: %s",
+				    where, value, key, option->accepts);
+		return true;
+	}
+	list_keys(keys, sizeof(keys));
+	return fail(error, size, "%s: there is no option '%s'; accepted: %s",
+		    where, key, keys);
+}
+
+/* One `key value` a line, `#` to the end of it a comment, as in opensm.conf */
+static bool read_file(struct options *o, const char *path, char *error,
+		      size_t size)
+{
+	char line[OPTION_VALUE_MAX + 64], where[PATH_MAX + 32];
+	char *key, *value, *more;
+	bool well = true;
+	unsigned n = 0;
+	FILE *file;
+
+	file = fopen(path, "re");
+	if (!file)
+		return fail(error, size, PREFIX "config=%s: %s", path,
+			    strerror(errno));
+	while (well && fgets(line, sizeof(line), file)) {
+		n++;
+		snprintf(where, sizeof(where), "%s line %u", path, n);
+		if (!strchr(line, '\n') && !feof(file)) {
+			well = fail(error, size, "%s: longer than %zu bytes",
+				    where, sizeof(line) - 2);
+			break;
+		}
+		line[strcspn(line, "#")] = '\0';
+		key = strtok_r(line, BLANKS, &more);
+		if (!key)
+			continue;
+		value = strtok_r(NULL, BLANKS, &more);
+		if (!value)
+			well = fail(error, size, "%s: '%s' has no value", where,
+				    key);
+		else if (strtok_r(NULL, BLANKS, &more))
+			well = fail(error, size,
+				    "%s: more than one value for '%s'", where,
+				    key);
+		else
+			well = set(o, key, value, where, error, size);
+	}
+	if (well && ferror(file))
+		well = fail(error, size, PREFIX "config=%s: %s", path,
+			    strerror(errno));
+	fclose(file);
+	return well;
+}
+
+/*
+ * The words of the line that are ours, one by one: calls `each` with key and
+ * value, split at the first '='.
+ */
+static bool each_word(struct options *o, const char *line,
+		      bool (*each)(struct options *, const char *key,
+				   const char *value, const char *word,
+				   char *error, size_t size),
+		      char *error, size_t size)
+{
+	char *words = strdup(line), *word, *value, *more, *whole;
+	bool well = true;
+
+	if (!words)
+		return fail(error, size, "no memory for the options");
+	for (word = strtok_r(words, BLANKS, &more); well && word;
+	     word = strtok_r(NULL, BLANKS, &more)) {
+		if (strncmp(word, PREFIX, strlen(PREFIX)))
+			continue;
+		whole = strdup(word);
+		if (!whole) {
+			well = fail(error, size, "no memory for the options");
+			break;
+		}
+		value = strchr(word, '=');
+		if (!value || !value[1]) {
+			well = fail(error, size,
+				    "'%s': expected " PREFIX "KEY=VALUE",
+				    whole);
+		} else {
+			*value++ = '\0';
+			well = each(o, word + strlen(PREFIX), value, whole,
+				    error, size);
+		}
+		free(whole);
+	}
+	free(words);
+	return well;
+}
+
+static bool word_config(struct options *o, const char *key, const char *value,
+			const char *word, char *error, size_t size)
+{
+	(void)word;
+	return strcmp(key, "config") || read_file(o, value, error, size);
+}
+
+static bool word_option(struct options *o, const char *key, const char *value,
+			const char *word, char *error, size_t size)
+{
+	return !strcmp(key, "config") ||
+	       set(o, key, value, word, error, size);
+}
+
+bool options_parse(struct options *o, const char *line, char *error,
+		   size_t size)
+{
+	options_default(o);
+	if (!line)
+		return true;
+	/* files first: words on the line win, wherever they stand */
+	return each_word(o, line, word_config, error, size) &&
+	       each_word(o, line, word_option, error, size);
+}

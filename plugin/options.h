@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The plugin's options: what event_plugin_options and osmsnoop.config may
+ * say. One table (options_table) is the whole truth: keys, defaults, what is
+ * accepted and what it means. The parser, the start record and the tests that
+ * hold the sample file and the man page against it all read it.
+ */
+#ifndef OSMSNOOP_OPTIONS_H
+#define OSMSNOOP_OPTIONS_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <vendor/osm_vendor_snoop.h>
+
+enum log_mode { LOG_NONE, LOG_AUDIT, LOG_ALL };
+
+enum { OPTIONS_COUNT = 17, OPTION_VALUE_MAX = 1024 };
+
+struct options {
+	osm_snoop_source_t source;
+	umad_filter_t filters[OSM_SNOOP_MAX_FILTERS];
+	uint32_t n_filters;
+	enum log_mode log;
+	char trace[PATH_MAX];		/* "" = none, also below */
+	char audit[PATH_MAX];
+	bool show_keys;
+	bool names;
+	uint32_t snaplen;
+	uint64_t ring;
+	uint64_t max_bytes;
+	uint32_t max_files;
+	uint32_t storm_requests;
+	uint32_t storm_seconds;
+	uint32_t unanswered_seconds;
+	/* the value of each option in the table's order, as it was written */
+	char text[OPTIONS_COUNT][OPTION_VALUE_MAX];
+};
+
+struct option {
+	const char *key;
+	const char *fallback;	/* the default, as one would write it */
+	const char *accepts;
+	const char *help;
+	/* NULL: not built into this version. False: the value is not accepted. */
+	bool (*parse)(struct options *o, const char *value);
+};
+
+extern const struct option options_table[OPTIONS_COUNT];
+
+/* Every option at its default. */
+void options_default(struct options *o);
+
+/*
+ * Parse event_plugin_options as OpenSM hands it over (NULL when unset):
+ * words without our prefix belong to others. On failure `error` says in one
+ * line which word, and what is accepted; `o` is then not to be used.
+ */
+bool options_parse(struct options *o, const char *line, char *error,
+		   size_t size);
+
+#endif /* OSMSNOOP_OPTIONS_H */

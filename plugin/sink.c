@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "error.h"
+#include "sink.h"
+
+static const struct sink *const table[] = {
+	&sink_log,
+	&sink_trace,
+	&sink_audit,
+};
+
+enum { SINKS = sizeof(table) / sizeof(table[0]) };
+
+struct sinks {
+	void *state[SINKS];
+	bool json;		/* somebody writes JSON */
+	osm_log_t *p_log;
+	char text[4 * RECORD_JSON_MAX];
+};
+
+void sink_error(osm_log_t *p_log, const char *code, const char *fmt, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	osm_log_v2(p_log, OSM_LOG_ERROR, OSMSNOOP_FILE_ID, "ERR %s: %s\n",
+		   code, text);
+}
+
+struct sinks *sinks_open(const struct options *options, osm_log_t *p_log)
+{
+	struct sinks *sinks = calloc(1, sizeof(*sinks));
+	size_t i;
+
+	if (!sinks)
+		return NULL;
+	sinks->p_log = p_log;
+	for (i = 0; i < SINKS; i++) {
+		if (!table[i]->open(options, p_log, &sinks->state[i])) {
+			sinks_close(sinks);
+			return NULL;
+		}
+		if (sinks->state[i] && table[i]->needs_json)
+			sinks->json = true;
+	}
+	return sinks;
+}
+
+void sinks_put(struct sinks *sinks, const struct record *record)
+{
+	struct sink_record r = { .record = record };
+	size_t i;
+
+	if (sinks->json) {
+		r.json_len = record_json(record, sinks->text,
+					 sizeof(sinks->text));
+		r.json = r.json_len ? sinks->text : NULL;
+		if (!r.json)
+			sink_error(sinks->p_log, "5D24",
+				   "a record of type %s does not fit in %zu bytes and is lost",
+				   record_type_name(record->type),
+				   sizeof(sinks->text));
+	}
+	for (i = 0; i < SINKS; i++)
+		if (sinks->state[i])
+			table[i]->put(sinks->state[i], &r);
+}
+
+void sinks_flush(struct sinks *sinks, uint64_t mono_ns)
+{
+	size_t i;
+
+	for (i = 0; i < SINKS; i++)
+		if (sinks->state[i])
+			table[i]->flush(sinks->state[i], mono_ns);
+}
+
+void sinks_close(struct sinks *sinks)
+{
+	size_t i;
+
+	for (i = 0; i < SINKS; i++)
+		if (sinks->state[i])
+			table[i]->close(sinks->state[i]);
+	free(sinks);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "storm.h"
+
+enum { LIDS = 49152, UPDATE_SECONDS = 60 };
+
+#define SECOND_NS UINT64_C(1000000000)
+
+struct count {
+	uint32_t window;	/* number of the window, from 1 */
+	uint32_t requests;	/* in it */
+	bool storm;
+	uint64_t total;		/* since the storm began */
+	uint64_t began_ns;
+	uint64_t said_ns;
+};
+
+struct storm {
+	struct storm_options options;
+	uint64_t start_ns;
+	uint32_t window;	/* the last that storm_tick closed */
+	unsigned storms;	/* going on now */
+	struct count *counts;
+};
+
+struct storm *storm_new(const struct storm_options *options)
+{
+	struct storm *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->options = *options;
+	s->counts = mmap(NULL, LIDS * sizeof(*s->counts),
+			 PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			 -1, 0);
+	if (s->counts == MAP_FAILED) {
+		free(s);
+		return NULL;
+	}
+	return s;
+}
+
+void storm_free(struct storm *s)
+{
+	if (!s)
+		return;
+	munmap(s->counts, LIDS * sizeof(*s->counts));
+	free(s);
+}
+
+static uint32_t window_of(struct storm *s, uint64_t mono_ns)
+{
+	if (!s->start_ns)
+		s->start_ns = mono_ns;
+	if (mono_ns < s->start_ns)
+		return 1;
+	return (uint32_t)((mono_ns - s->start_ns) /
+			  (s->options.seconds * SECOND_NS)) + 1;
+}
+
+static void say(struct storm *s, uint16_t lid, struct count *c,
+		const char *phase, uint64_t mono_ns)
+{
+	struct requester who = { .addr = { .lid = lid } };
+	struct evidence evidence[] = {
+		{ "phase", phase, 0 },
+		{ "requests", NULL, c->total },
+		{ "seconds", NULL, (mono_ns - c->began_ns) / SECOND_NS },
+		{ "limit_requests", NULL, s->options.requests },
+		{ "limit_seconds", NULL, s->options.seconds },
+	};
+	char subject[32], text[192];
+	struct record r = {
+		.type = RECORD_ALERT,
+		.alert = {
+			.alert = "sa_storm",
+			.severity = "warning",
+			.subject = subject,
+			.text = text,
+			.who = &who,
+			.evidence = evidence,
+			.n_evidence = sizeof(evidence) / sizeof(evidence[0]),
+		},
+	};
+
+	if (s->options.resolve)
+		s->options.resolve(&who, s->options.context);
+	snprintf(subject, sizeof(subject), "LID %u", lid);
+	snprintf(text, sizeof(text),
+		 "%s: %" PRIu64 " SA requests from LID %u (limit %" PRIu32
+		 " in %" PRIu32 " s)",
+		 phase, c->total, lid, s->options.requests,
+		 s->options.seconds);
+	c->said_ns = mono_ns;
+	s->options.emit(&r, s->options.context);
+}
+
+void storm_request(struct storm *s, uint16_t lid, uint64_t mono_ns)
+{
+	uint32_t window = window_of(s, mono_ns);
+	struct count *c;
+
+	if (lid >= LIDS)
+		return;
+	c = &s->counts[lid];
+	if (c->window != window) {
+		c->window = window;
+		c->requests = 0;
+	}
+	c->requests++;
+	if (c->storm) {
+		c->total++;
+		return;
+	}
+	if (c->requests <= s->options.requests)
+		return;
+	c->storm = true;
+	c->total = c->requests;
+	c->began_ns = mono_ns;
+	s->storms++;
+	say(s, lid, c, "begin", mono_ns);
+}
+
+/* A storm is over when a whole window stayed within the limit. */
+static bool is_over(const struct storm *s, const struct count *c,
+		    uint32_t now)
+{
+	if (c->window == now)
+		return false;
+	return c->window + 1 < now || c->requests <= s->options.requests;
+}
+
+void storm_tick(struct storm *s, uint64_t mono_ns)
+{
+	uint32_t lid, now = window_of(s, mono_ns);
+	unsigned left = s->storms;
+	struct count *c;
+
+	if (!left || now == s->window)
+		return;
+	s->window = now;
+	for (lid = 0; left && lid < LIDS; lid++) {
+		c = &s->counts[lid];
+		if (!c->storm)
+			continue;
+		left--;
+		if (is_over(s, c, now)) {
+			c->storm = false;
+			s->storms--;
+			say(s, (uint16_t)lid, c, "end", mono_ns);
+		} else if (mono_ns - c->said_ns >=
+			   UPDATE_SECONDS * SECOND_NS) {
+			say(s, (uint16_t)lid, c, "update", mono_ns);
+		}
+	}
+}

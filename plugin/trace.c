@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#include <config.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "event.h"
+#include "fabric.h"
+#include "names.h"
+#include "sink.h"
+#include "storm.h"
+#include "trace.h"
+#include "transaction.h"
+#include "trap.h"
+
+enum {
+	TICK_NS = 100000000,
+	SECOND_NS = 1000000000,
+	/* of the second that OpenSM waits for us: to unbind, and to write */
+	DRAIN_NS = 700000000,
+};
+
+/* What the tap notes of OpenSM beside each MAD; see sa_condition. */
+enum {
+	SAMPLE_SM_STATE,
+	SAMPLE_FIRST_SWEEP,
+	SAMPLE_SA_KEY,
+	SAMPLE_QUEUED,
+	SAMPLE_QUEUE_TIME_US,
+	SAMPLES,
+};
+
+/* Losses of one place: what was told and what there is. */
+struct losses {
+	const char *where;
+	uint64_t told;
+};
+
+struct trace {
+	osm_opensm_t *osm;
+	const struct options *options;
+	osm_mad_pool_t *p_mad_pool;
+	osm_bind_handle_t h_bind;
+	struct events *events;
+	pthread_t clock;
+	_Atomic bool stopping;
+	_Atomic uint64_t deadline;	/* monotonic; captures after it are dropped */
+
+	pthread_mutex_t mutex;		/* of all below */
+	struct sinks *sinks;
+	struct transactions *transactions;
+	struct storm *storm;
+	struct fabric *fabric;
+	bool names_stale;
+	uint64_t names_at;		/* when the snapshot was taken */
+	uint64_t last_mono_ns;		/* of the last capture handled */
+	uint8_t sm_state;
+	struct mad_counts captured;
+	struct mad_counts opensm;
+	uint32_t opensm_last[4];	/* its counters, which wrap */
+	uint64_t dropped;
+	struct losses ring, memory, event, drop;
+};
+
+static void emit(const struct record *record, void *context)
+{
+	struct trace *t = context;
+
+	sinks_put(t->sinks, record);
+}
+
+static void emit_now(struct record *record, void *context)
+{
+	struct trace *t = context;
+
+	record->time_ns = clock_ns(CLOCK_REALTIME);
+	record->show_keys = t->options->show_keys;
+	sinks_put(t->sinks, record);
+}
+
+static void resolve(struct requester *requester, void *context)
+{
+	struct trace *t = context;
+
+	fabric_resolve(t->fabric, requester);
+}
+
+/* Captures */
+
+static enum mad_completion completion_of(ib_api_status_t status)
+{
+	switch (status) {
+	case IB_SUCCESS:
+		return MAD_OK;
+	case IB_TIMEOUT:
+		return MAD_TIMEOUT;
+	case IB_CANCELED:
+		return MAD_CANCELED;
+	default:
+		return MAD_ERROR;
+	}
+}
+
+static bool is_smp(uint8_t mgmt_class)
+{
+	return mgmt_class == CLASS_SUBN_LID || mgmt_class == CLASS_SUBN_DIR;
+}
+
+static void fill_peer(struct mad_peer *peer, const osm_mad_addr_t *addr,
+		      uint8_t mgmt_class)
+{
+	memset(peer, 0, sizeof(*peer));
+	peer->lid = cl_ntoh16(addr->dest_lid);
+	if (is_smp(mgmt_class))
+		return;
+	peer->qpn = cl_ntoh32(addr->addr_type.gsi.remote_qp) & 0xffffff;
+	peer->has_gid = addr->addr_type.gsi.global_route;
+	/* the vendor layer keeps the other end's GID here, both ways */
+	if (peer->has_gid)
+		memcpy(peer->gid, &addr->addr_type.gsi.grh_info.dest_gid,
+		       sizeof(peer->gid));
+}
+
+static void fill_condition(const struct trace *t, struct sa_condition *c,
+			   const uint64_t *samples)
+{
+	const osm_opensm_t *osm = t->osm;
+
+	c->known = true;
+	c->sm_state = (uint8_t)samples[SAMPLE_SM_STATE];
+	c->first_sweep = samples[SAMPLE_FIRST_SWEEP] != 0;
+	c->sa_key = cl_ntoh64(samples[SAMPLE_SA_KEY]);
+	c->set_dispatcher = osm->sa.mad_ctrl.p_set_disp != NULL;
+	c->queued = (uint32_t)samples[SAMPLE_QUEUED];
+	c->queue_time_ms = samples[SAMPLE_QUEUE_TIME_US] / 1000;
+	c->queue_limit_ms = osm->subn.opt.max_msg_fifo_timeout;
+}
+
+/*
+ * As OpenSM's own statistics count: a MAD that could not be sent is taken
+ * back, one that timed out or was evicted is not.
+ */
+static void count(struct mad_counts *counts, const struct mad_capture *cap)
+{
+	uint8_t mgmt_class = cap->data[MAD_CLASS];
+	uint64_t *n;
+
+	if (is_smp(mgmt_class))
+		n = cap->sent ? &counts->sm_sent : &counts->sm_received;
+	else if (mgmt_class == CLASS_SUBN_ADM)
+		n = cap->sent ? &counts->sa_sent : &counts->sa_received;
+	else
+		return;
+	if (cap->completion == MAD_OK)
+		++*n;
+	else if (cap->completion == MAD_ERROR)
+		--*n;
+}
+
+static void handle_events(struct trace *t, uint64_t until_mono_ns);
+
+static void handle_capture(struct trace *t, const struct mad_capture *cap)
+{
+	bool request = !cap->sent && cap->data[MAD_CLASS] == CLASS_SUBN_ADM &&
+		       !(cap->data[MAD_METHOD] & METHOD_RESPONSE);
+
+	handle_events(t, cap->mono_ns);
+	t->last_mono_ns = cap->mono_ns;
+	count(&t->captured, cap);
+	if (request)
+		storm_request(t->storm, cap->peer.lid, cap->mono_ns);
+	transactions_put(t->transactions, cap);
+}
+
+static void capture(osm_madw_t *p_madw, const osm_snoop_info_t *p_info,
+		    void *context)
+{
+	struct trace *t = context;
+	uint64_t deadline = atomic_load(&t->deadline);
+	struct mad_capture cap = {
+		.data = (const uint8_t *)p_madw->p_mad,
+		.len = p_madw->mad_size,
+		.size = p_info->original_size,
+		.time_ns = p_info->time_ns,
+		.mono_ns = p_info->monotonic_ns,
+		.sent = p_info->direction == OSM_SNOOP_SENT,
+		.completion = completion_of(p_madw->status),
+	};
+
+	pthread_mutex_lock(&t->mutex);
+	if (cap.len < MAD_HDR_SIZE ||
+	    (deadline && clock_ns(CLOCK_MONOTONIC) > deadline)) {
+		t->dropped++;
+	} else {
+		fill_peer(&cap.peer, &p_madw->mad_addr, cap.data[MAD_CLASS]);
+		fill_condition(t, &cap.condition, p_info->samples);
+		handle_capture(t, &cap);
+	}
+	pthread_mutex_unlock(&t->mutex);
+	osm_mad_pool_put(t->p_mad_pool, p_madw);
+}
+
+/* Events and state */
+
+static void say_state(struct trace *t, const char *state, uint8_t sm_state,
+		      uint64_t time_ns)
+{
+	struct record r = {
+		.type = RECORD_STATE,
+		.time_ns = time_ns,
+		.state = { .state = state, .sm_state = sm_state_name(sm_state) },
+	};
+
+	emit(&r, t);
+}
+
+static void note_sm_state(struct trace *t, uint8_t sm_state, uint64_t time_ns)
+{
+	if (sm_state == t->sm_state)
+		return;
+	t->sm_state = sm_state;
+	say_state(t, "sm_state", sm_state, time_ns);
+}
+
+/*
+ * Traps that come over the wire are captured; those that OpenSM issues itself
+ * (64-67: ports and groups come and go) are heard of here alone.
+ */
+static void handle_trap(struct trace *t, const struct event *event)
+{
+	const uint8_t *notice = (const uint8_t *)&event->notice;
+	int number = trap_number(notice, sizeof(event->notice));
+	struct record r = {
+		.type = RECORD_TRAP,
+		.time_ns = event->time_ns,
+		.show_keys = t->options->show_keys,
+		.trap = { .notice = notice, .len = sizeof(event->notice) },
+	};
+
+	if (number == 144)
+		t->names_stale = true;
+	if (number >= 64 && number <= 67)
+		emit(&r, t);
+}
+
+static void handle_event(struct trace *t, const struct event *event)
+{
+	const char *state = NULL;
+
+	switch (event->id) {
+	case OSM_EVENT_ID_HEAVY_SWEEP_START:
+		state = "sweep_start";
+		break;
+	case OSM_EVENT_ID_HEAVY_SWEEP_DONE:
+		state = "sweep_done";
+		break;
+	case OSM_EVENT_ID_UCAST_ROUTING_DONE:
+		state = "routing_done";
+		break;
+	case OSM_EVENT_ID_SUBNET_UP:
+		state = "subnet_up";
+		t->names_stale = true;
+		break;
+	case OSM_EVENT_ID_STATE_CHANGE:
+		t->names_stale = true;
+		break;
+	case OSM_EVENT_ID_TRAP:
+		handle_trap(t, event);
+		return;
+	default:
+		return;
+	}
+	note_sm_state(t, event->sm_state, event->time_ns);
+	if (state)
+		say_state(t, state, event->sm_state, event->time_ns);
+}
+
+static void handle_events(struct trace *t, uint64_t until_mono_ns)
+{
+	struct event event;
+
+	while (events_get(t->events, until_mono_ns, &event))
+		handle_event(t, &event);
+}
+
+void trace_report(struct trace *t, osm_epi_event_id_t id, const void *data)
+{
+	switch (id) {
+	case OSM_EVENT_ID_TRAP:
+	case OSM_EVENT_ID_SUBNET_UP:
+	case OSM_EVENT_ID_HEAVY_SWEEP_START:
+	case OSM_EVENT_ID_HEAVY_SWEEP_DONE:
+	case OSM_EVENT_ID_UCAST_ROUTING_DONE:
+	case OSM_EVENT_ID_STATE_CHANGE:
+		events_put(t->events, id, data, t->osm->subn.sm_state);
+		break;
+	default:
+		break;
+	}
+}
+
+/* The clock */
+
+static void say_losses(struct trace *t, struct losses *losses, uint64_t total)
+{
+	struct record r = {
+		.type = RECORD_LOSS,
+		.loss = {
+			.where = losses->where,
+			.lost = total - losses->told,
+			.total = total,
+		},
+	};
+
+	if (total == losses->told)
+		return;
+	losses->told = total;
+	transactions_note_loss(t->transactions, clock_ns(CLOCK_MONOTONIC));
+	emit_now(&r, t);
+}
+
+static void look_for_losses(struct trace *t, const osm_snoop_stats_t *stats)
+{
+	say_losses(t, &t->ring, stats->lost_ring);
+	say_losses(t, &t->memory, stats->lost_memory);
+	say_losses(t, &t->event, events_lost(t->events));
+	say_losses(t, &t->drop, t->dropped);
+}
+
+static void count_opensm(struct trace *t)
+{
+	const osm_stats_t *s = &t->osm->stats;
+	const uint32_t now[4] = {
+		(uint32_t)s->qp0_mads_rcvd, (uint32_t)s->qp0_mads_sent,
+		(uint32_t)s->sa_mads_rcvd, (uint32_t)s->sa_mads_sent,
+	};
+	uint64_t *const totals[4] = {
+		&t->opensm.sm_received, &t->opensm.sm_sent,
+		&t->opensm.sa_received, &t->opensm.sa_sent,
+	};
+	size_t i;
+
+	/* signed: a failed send takes one back */
+	for (i = 0; i < 4; i++) {
+		*totals[i] += (uint64_t)(int64_t)(int32_t)(now[i] -
+							   t->opensm_last[i]);
+		t->opensm_last[i] = now[i];
+	}
+}
+
+/* Not with the mutex held: OpenSM's lock is not to be waited for with ours. */
+static void refresh_names(struct trace *t, uint64_t mono_ns)
+{
+	struct fabric *new, *old;
+	bool stale;
+
+	pthread_mutex_lock(&t->mutex);
+	stale = t->names_stale && mono_ns - t->names_at >= SECOND_NS;
+	if (stale)
+		t->names_stale = false;
+	pthread_mutex_unlock(&t->mutex);
+	if (!stale || !t->options->names)
+		return;
+	new = fabric_snapshot(t->osm);
+	pthread_mutex_lock(&t->mutex);
+	if (new) {
+		old = t->fabric;
+		t->fabric = new;
+		t->names_at = mono_ns;
+	} else {
+		old = NULL;
+		t->names_stale = true;
+	}
+	pthread_mutex_unlock(&t->mutex);
+	fabric_free(old);
+}
+
+static void tick(struct trace *t)
+{
+	uint64_t mono_ns = clock_ns(CLOCK_MONOTONIC), until = mono_ns;
+	osm_snoop_stats_t stats;
+
+	pthread_mutex_lock(&t->mutex);
+	osm_vendor_snoop_get_stats(t->h_bind, &stats);
+	/* what still lies in the ring may be the answer that is waited for */
+	if (stats.ring_bytes && t->last_mono_ns)
+		until = t->last_mono_ns;
+	handle_events(t, until);
+	note_sm_state(t, t->osm->subn.sm_state, clock_ns(CLOCK_REALTIME));
+	look_for_losses(t, &stats);
+	count_opensm(t);
+	transactions_tick(t->transactions, until);
+	storm_tick(t->storm, mono_ns);
+	sinks_flush(t->sinks, mono_ns);
+	pthread_mutex_unlock(&t->mutex);
+	refresh_names(t, mono_ns);
+}
+
+static void *clock_main(void *context)
+{
+	const struct timespec ts = { .tv_nsec = TICK_NS };
+	struct trace *t = context;
+
+	while (!atomic_load(&t->stopping)) {
+		tick(t);
+		nanosleep(&ts, NULL);
+	}
+	return NULL;
+}
+
+static int clock_start(struct trace *t)
+{
+	sigset_t all, before;
+	int error;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(&t->clock, NULL, clock_main, t);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!error)
+		pthread_setname_np(t->clock, "osmsnoop-clock");
+	return error;
+}
+
+/* Start and stop */
+
+static struct start_record describe(struct trace *t,
+				    struct evidence options[OPTIONS_COUNT])
+{
+	size_t i;
+
+	for (i = 0; i < OPTIONS_COUNT; i++)
+		options[i] = (struct evidence){
+			.key = options_table[i].key,
+			.text = t->options->text[i],
+		};
+	return (struct start_record){
+		.version = PACKAGE_VERSION,
+		.opensm_version = t->osm->osm_version,
+		.source = "tap",
+		.options = options,
+		.n_options = OPTIONS_COUNT,
+	};
+}
+
+static osm_bind_handle_t snoop(struct trace *t)
+{
+	osm_opensm_t *osm = t->osm;
+	const osm_snoop_sample_t samples[SAMPLES] = {
+		[SAMPLE_SM_STATE] = { &osm->subn.sm_state,
+				      sizeof(osm->subn.sm_state) },
+		[SAMPLE_FIRST_SWEEP] = { &osm->subn.first_time_master_sweep,
+				sizeof(osm->subn.first_time_master_sweep) },
+		[SAMPLE_SA_KEY] = { &osm->subn.opt.sa_key,
+				    sizeof(osm->subn.opt.sa_key) },
+		[SAMPLE_QUEUED] = { &osm->disp.msg_fifo.count,
+				    sizeof(osm->disp.msg_fifo.count) },
+		[SAMPLE_QUEUE_TIME_US] = { &osm->disp.last_msg_queue_time_us,
+				sizeof(osm->disp.last_msg_queue_time_us) },
+	};
+	const osm_snoop_bind_info_t info = {
+		.size = sizeof(info),
+		.source = t->options->source,
+		.p_filters = t->options->n_filters ? t->options->filters : NULL,
+		.filter_count = t->options->n_filters,
+		.ring_size = t->options->ring,
+		.snap_length = t->options->snaplen,
+		.sample_count = SAMPLES,
+		.p_samples = samples,
+	};
+
+	return osm_vendor_snoop_bind(osm->p_vendor, &info, t->p_mad_pool,
+				     capture, t);
+}
+
+const char *trace_start(struct trace *t)
+{
+	struct evidence options[OPTIONS_COUNT];
+	struct record r = { .type = RECORD_START };
+	int error;
+
+	r.start = describe(t, options);
+	emit_now(&r, t);
+	t->h_bind = snoop(t);
+	if (t->h_bind == OSM_BIND_INVALID_HANDLE)
+		return osm_vendor_snoop_strerror();
+	error = clock_start(t);
+	if (!error)
+		return NULL;
+	osm_vendor_snoop_unbind(t->h_bind);
+	t->h_bind = OSM_BIND_INVALID_HANDLE;
+	return strerror(error);
+}
+
+static bool agree(const struct mad_counts *a, const struct mad_counts *b)
+{
+	return a->sm_received == b->sm_received && a->sm_sent == b->sm_sent &&
+	       a->sa_received == b->sa_received && a->sa_sent == b->sa_sent;
+}
+
+static void say_stop(struct trace *t, const osm_snoop_stats_t *stats)
+{
+	struct evidence options[OPTIONS_COUNT];
+	struct record r = {
+		.type = RECORD_STOP,
+		.stop = {
+			.what = describe(t, options),
+			.captured = t->captured,
+			.opensm = t->opensm,
+			.lost = stats->lost_ring + stats->lost_memory +
+				events_lost(t->events) + t->dropped,
+		},
+	};
+
+	r.stop.complete = !r.stop.lost && agree(&t->captured, &t->opensm);
+	emit_now(&r, t);
+}
+
+void trace_stop(struct trace *t)
+{
+	osm_snoop_stats_t stats;
+
+	atomic_store(&t->deadline, clock_ns(CLOCK_MONOTONIC) + DRAIN_NS);
+	osm_vendor_snoop_unbind(t->h_bind);
+	atomic_store(&t->stopping, true);
+	pthread_join(t->clock, NULL);
+
+	pthread_mutex_lock(&t->mutex);
+	osm_vendor_snoop_get_stats(t->h_bind, &stats);
+	handle_events(t, UINT64_MAX);
+	note_sm_state(t, t->osm->subn.sm_state, clock_ns(CLOCK_REALTIME));
+	look_for_losses(t, &stats);
+	count_opensm(t);
+	transactions_flush(t->transactions);
+	say_stop(t, &stats);
+	pthread_mutex_unlock(&t->mutex);
+}
+
+struct trace *trace_new(osm_opensm_t *osm, const struct options *options,
+			osm_mad_pool_t *p_mad_pool)
+{
+	struct trace *t = calloc(1, sizeof(*t));
+	struct transactions_options transactions = {
+		.unanswered_ns = (uint64_t)options->unanswered_seconds *
+				 SECOND_NS,
+		.show_keys = options->show_keys,
+		.emit = emit,
+		.resolve = resolve,
+		.context = t,
+	};
+	struct storm_options storm = {
+		.requests = options->storm_requests,
+		.seconds = options->storm_seconds,
+		.emit = emit_now,
+		.resolve = resolve,
+		.context = t,
+	};
+
+	if (!t)
+		return NULL;
+	t->osm = osm;
+	t->options = options;
+	t->p_mad_pool = p_mad_pool;
+	t->sm_state = osm->subn.sm_state;
+	t->names_stale = true;
+	t->ring.where = "ring";
+	t->memory.where = "memory";
+	t->event.where = "events";
+	t->drop.where = "shutdown";
+	pthread_mutex_init(&t->mutex, NULL);
+	count_opensm(t);
+	memset(&t->opensm, 0, sizeof(t->opensm));
+	t->events = events_new();
+	t->transactions = transactions_new(&transactions);
+	t->storm = storm_new(&storm);
+	t->sinks = sinks_open(options, &osm->log);
+	if (t->events && t->transactions && t->storm && t->sinks)
+		return t;
+	trace_free(t);
+	return NULL;
+}
+
+void trace_free(struct trace *t)
+{
+	if (!t)
+		return;
+	if (t->sinks)
+		sinks_close(t->sinks);
+	transactions_free(t->transactions);
+	storm_free(t->storm);
+	events_free(t->events);
+	fabric_free(t->fabric);
+	pthread_mutex_destroy(&t->mutex);
+	free(t);
+}

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <vendor/osm_vendor_snoop.h>
+
+#include "attach.h"
+#include "error.h"
+#include "tap.h"
+
+/* The relocations that name a symbol: a call, a table entry, a pointer. */
+#if defined(__x86_64__)
+enum {
+	RELOC_CALL = R_X86_64_JUMP_SLOT,
+	RELOC_TABLE = R_X86_64_GLOB_DAT,
+	RELOC_POINTER = R_X86_64_64,
+};
+#elif defined(__aarch64__)
+enum {
+	RELOC_CALL = R_AARCH64_JUMP_SLOT,
+	RELOC_TABLE = R_AARCH64_GLOB_DAT,
+	RELOC_POINTER = R_AARCH64_ABS64,
+};
+#else
+#error "attach.c knows the relocations of x86-64 and aarch64 only"
+#endif
+
+/* One address in a loaded object that leads to the vendor layer. */
+struct place {
+	_Atomic(void *) *slot;
+	void *before;		/* what it held */
+	void *tap;
+	int protection;		/* of its page */
+};
+
+struct places {
+	struct place *list;
+	size_t n, max;
+	size_t tapped;		/* found, leading to the tap already */
+	ib_api_status_t status;
+};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct place *attached;	/* what attach rewrote, to be undone */
+static size_t n_attached;
+
+/* The parts of one loaded object's dynamic section that matter here. */
+struct object {
+	const char *name;
+	ElfW(Addr) base;
+	const struct dl_phdr_info *info;
+	const ElfW(Sym) *symbols;
+	const char *strings;
+	const ElfW(Rela) *calls;
+	size_t n_calls;
+	const ElfW(Rela) *data;
+	size_t n_data;
+};
+
+/* glibc has made these absolute, but not for what it maps read-only (vDSO) */
+static const void *address(ElfW(Addr) base, ElfW(Addr) value)
+{
+	return (const void *)(value < base ? base + value : value);
+}
+
+static bool object_read(struct object *o, const struct dl_phdr_info *info)
+{
+	const ElfW(Dyn) *dyn = NULL;
+	int i;
+
+	*o = (struct object){
+		.name = info->dlpi_name && *info->dlpi_name ? info->dlpi_name :
+							      "the program",
+		.base = info->dlpi_addr,
+		.info = info,
+	};
+	for (i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			dyn = (const ElfW(Dyn) *)(info->dlpi_addr +
+						  info->dlpi_phdr[i].p_vaddr);
+	if (!dyn)
+		return false;
+	for (; dyn->d_tag != DT_NULL; dyn++) {
+		switch (dyn->d_tag) {
+		case DT_SYMTAB:
+			o->symbols = address(o->base, dyn->d_un.d_ptr);
+			break;
+		case DT_STRTAB:
+			o->strings = address(o->base, dyn->d_un.d_ptr);
+			break;
+		case DT_JMPREL:
+			o->calls = address(o->base, dyn->d_un.d_ptr);
+			break;
+		case DT_PLTRELSZ:
+			o->n_calls = dyn->d_un.d_val / sizeof(ElfW(Rela));
+			break;
+		case DT_RELA:
+			o->data = address(o->base, dyn->d_un.d_ptr);
+			break;
+		case DT_RELASZ:
+			o->n_data = dyn->d_un.d_val / sizeof(ElfW(Rela));
+			break;
+		default:
+			break;
+		}
+	}
+	return o->symbols && o->strings;
+}
+
+static bool object_contains(const struct object *o, const void *p)
+{
+	ElfW(Addr) a = (ElfW(Addr))p;
+	int i;
+
+	for (i = 0; i < o->info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &o->info->dlpi_phdr[i];
+
+		if (ph->p_type == PT_LOAD && a >= o->base + ph->p_vaddr &&
+		    a < o->base + ph->p_vaddr + ph->p_memsz)
+			return true;
+	}
+	return false;
+}
+
+static bool add(struct places *places, void *slot, void *before, void *tap)
+{
+	struct place *list;
+
+	if (places->n == places->max) {
+		places->max = places->max ? places->max * 2 : 16;
+		list = realloc(places->list, places->max * sizeof(*list));
+		if (!list) {
+			snoop_error("no memory for %zu places", places->max);
+			places->status = IB_INSUFFICIENT_MEMORY;
+			return false;
+		}
+		places->list = list;
+	}
+	places->list[places->n++] = (struct place){ slot, before, tap, 0 };
+	return true;
+}
+
+/*
+ * May this value be replaced? It has to lead to the vendor layer: directly,
+ * through the name as the program resolves it, or through the object's own
+ * stub that was not resolved yet. A pointer that the program has set to
+ * something else is the program's business; a call that leads elsewhere means
+ * that somebody else stands in between.
+ */
+static bool consider(struct places *places, const struct object *o,
+		     const struct tap_symbol *symbol, unsigned type,
+		     _Atomic(void *) *slot)
+{
+	void *value = atomic_load(slot);
+
+	if (value == symbol->tap) {
+		places->tapped++;
+		return true;
+	}
+	if (value == symbol->vendor ||
+	    value == dlsym(RTLD_DEFAULT, symbol->name) ||
+	    (type == RELOC_CALL && object_contains(o, value)))
+		return add(places, slot, value, symbol->tap);
+	if (type == RELOC_POINTER)
+		return true;
+	snoop_error("%s in %s leads to %p already, which is not libosmvendor's",
+		    symbol->name, o->name, value);
+	places->status = IB_INVALID_STATE;
+	return false;
+}
+
+static bool search(struct places *places, const struct object *o,
+		   const struct tap_symbol symbols[TAP_SYMBOLS],
+		   const ElfW(Rela) *rela, size_t n)
+{
+	const char *name;
+	unsigned type;
+	size_t i, k;
+
+	for (i = 0; i < n; i++) {
+		type = (unsigned)ELF64_R_TYPE(rela[i].r_info);
+		if (type != RELOC_CALL && type != RELOC_TABLE &&
+		    type != RELOC_POINTER)
+			continue;
+		name = o->strings +
+		       o->symbols[ELF64_R_SYM(rela[i].r_info)].st_name;
+		for (k = 0; k < TAP_SYMBOLS; k++)
+			if (!strcmp(name, symbols[k].name) &&
+			    !consider(places, o, &symbols[k], type,
+				      (_Atomic(void *) *)(o->base +
+							  rela[i].r_offset)))
+				return false;
+	}
+	return true;
+}
+
+static int search_object(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct tap_symbol symbols[TAP_SYMBOLS];
+	struct places *places = context;
+	struct object o;
+
+	(void)size;
+	tap_get_symbols(symbols);
+	if (!object_read(&o, info) || object_contains(&o, symbols[0].tap))
+		return 0;
+	return !search(places, &o, symbols, o.calls, o.n_calls) ||
+	       !search(places, &o, symbols, o.data, o.n_data);
+}
+
+/* The protection of the page at `p` as the kernel has it, or -1. */
+static int protection_of(const void *p)
+{
+	unsigned long from, to, at = (unsigned long)p;
+	char line[512], flags[5];
+	int protection = -1;
+	FILE *maps = fopen("/proc/self/maps", "re");
+
+	if (!maps)
+		return -1;
+	while (protection < 0 && fgets(line, sizeof(line), maps)) {
+		if (sscanf(line, "%lx-%lx %4s", &from, &to, flags) != 3 ||
+		    at < from || at >= to)
+			continue;
+		protection = (flags[0] == 'r' ? PROT_READ : 0) |
+			     (flags[1] == 'w' ? PROT_WRITE : 0) |
+			     (flags[2] == 'x' ? PROT_EXEC : 0);
+	}
+	fclose(maps);
+	return protection;
+}
+
+/* Write one place and leave its page as it was. */
+static bool place_write(const struct place *place, void *value)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *start = (void *)((uintptr_t)place->slot & ~(page - 1));
+	bool locked = !(place->protection & PROT_WRITE);
+
+	if (locked && mprotect(start, page, place->protection | PROT_WRITE)) {
+		snoop_error("the page of a call to the vendor layer cannot be made writable: %s",
+			    strerror(errno));
+		return false;
+	}
+	atomic_store(place->slot, value);
+	if (!locked)
+		return true;
+	if (mprotect(start, page, place->protection)) {
+		snoop_error("the page of a call to the vendor layer cannot be protected again: %s",
+			    strerror(errno));
+		return false;
+	}
+	if (protection_of(start) != place->protection) {
+		snoop_error("the page of a call to the vendor layer has another protection than before");
+		return false;
+	}
+	return true;
+}
+
+static bool write_all(struct places *places)
+{
+	size_t i;
+
+	for (i = 0; i < places->n; i++) {
+		places->list[i].protection =
+			protection_of((void *)places->list[i].slot);
+		if (places->list[i].protection < 0) {
+			snoop_error("/proc/self/maps does not tell the protection of a call to the vendor layer");
+			return false;
+		}
+	}
+	for (i = 0; i < places->n; i++)
+		if (!place_write(&places->list[i], places->list[i].tap))
+			goto undo;
+	return true;
+undo:
+	/* the one that failed may have been written; both know its value */
+	do
+		place_write(&places->list[i], places->list[i].before);
+	while (i--);
+	return false;
+}
+
+/* Room to remember them, before anything is written. */
+static bool reserve(const struct places *places)
+{
+	struct place *all;
+
+	if (!places->n)
+		return true;
+	all = realloc(attached, (n_attached + places->n) * sizeof(*all));
+	if (!all) {
+		snoop_error("no memory for %zu places",
+			    n_attached + places->n);
+		return false;
+	}
+	attached = all;
+	return true;
+}
+
+ib_api_status_t osm_vendor_snoop_attach(void)
+{
+	struct places places = { .status = IB_SUCCESS };
+
+	if (!tap_find_vendor()) {
+		snoop_error("libosmvendor's osm_vendor_bind and osm_vendor_send are not to be found in this process");
+		return IB_NOT_FOUND;
+	}
+
+	pthread_mutex_lock(&mutex);
+	if (dl_iterate_phdr(search_object, &places))
+		goto out;
+	if (!places.n && !places.tapped) {
+		snoop_error("no loaded object calls osm_vendor_bind or osm_vendor_send through the dynamic linker");
+		places.status = IB_NOT_FOUND;
+		goto out;
+	}
+	if (!reserve(&places)) {
+		places.status = IB_INSUFFICIENT_MEMORY;
+		goto out;
+	}
+	if (!write_all(&places)) {
+		places.status = IB_INVALID_PERMISSION;
+		goto out;
+	}
+	if (places.n)
+		memcpy(attached + n_attached, places.list,
+		       places.n * sizeof(*attached));
+	n_attached += places.n;
+out:
+	pthread_mutex_unlock(&mutex);
+	free(places.list);
+	return places.status;
+}
+
+/* Is the place still part of a loaded object, and still ours? */
+struct lookup {
+	const struct place *place;
+	bool found;
+};
+
+static int lookup_object(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct lookup *lookup = context;
+	struct object o = { .base = info->dlpi_addr, .info = info };
+
+	(void)size;
+	lookup->found = object_contains(&o, (void *)lookup->place->slot);
+	return lookup->found;
+}
+
+ib_api_status_t osm_vendor_snoop_detach(void)
+{
+	ib_api_status_t status = IB_SUCCESS;
+	struct lookup lookup;
+	size_t i;
+
+	pthread_mutex_lock(&mutex);
+	for (i = 0; i < n_attached; i++) {
+		lookup = (struct lookup){ .place = &attached[i] };
+		if (!dl_iterate_phdr(lookup_object, &lookup) ||
+		    atomic_load(attached[i].slot) != attached[i].tap)
+			continue;
+		if (!place_write(&attached[i], attached[i].before))
+			status = IB_INVALID_PERMISSION;
+	}
+	free(attached);
+	attached = NULL;
+	n_attached = 0;
+	pthread_mutex_unlock(&mutex);
+	return status;
+}
+
+bool attach_is_tapped(void)
+{
+	struct tap_symbol symbols[TAP_SYMBOLS];
+	bool tapped;
+
+	pthread_mutex_lock(&mutex);
+	tapped = n_attached > 0;
+	pthread_mutex_unlock(&mutex);
+	if (tapped)
+		return true;
+	tap_get_symbols(symbols);
+	return dlsym(RTLD_DEFAULT, "osm_vendor_send") == symbols[1].tap;
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <vendor/osm_vendor_snoop.h>
+
+#include "error.h"
+#include "layout.h"
+#include "source.h"
+#include "tap.h"
+
+static const struct source *const sources[] = {
+	&source_tap,
+};
+
+enum {
+	RING_DEFAULT = 16 * 1024 * 1024,
+	RING_MIN = 64 * 1024,
+	RING_MAX = 1024 * 1024 * 1024,
+};
+
+/*
+ * A snoop bind. It is never freed, because wrappers that are returned after
+ * the unbind lead here: osm_vendor_put() reads the first member. So a bind
+ * that ended is used again, by the next one of the same vendor object.
+ */
+struct snoop_bind {
+	osm_vendor_t *p_vend;	/* first: osm_vendor_get and _put read it */
+	struct snoop_bind *next;
+	bool in_use;
+	bool bound;		/* delivering; false once an unbind began */
+	const struct source *source;
+	void *state;
+	osm_mad_pool_t *p_mad_pool;
+	osm_vend_snoop_callback_t callback;
+	void *context;
+	pthread_t thread;
+	_Atomic uint64_t delivered;
+	_Atomic uint64_t lost_memory;
+	_Atomic uint64_t truncated;
+	osm_snoop_stats_t last;		/* of the source, when it is closed */
+};
+
+static struct snoop_bind *binds;
+static pthread_mutex_t binds_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static struct snoop_bind *bind_get(osm_vendor_t *p_vend)
+{
+	struct snoop_bind *b;
+
+	pthread_mutex_lock(&binds_mutex);
+	for (b = binds; b; b = b->next)
+		if (!b->in_use && b->p_vend == p_vend)
+			break;
+	if (!b) {
+		b = calloc(1, sizeof(*b));
+		if (!b)
+			goto out;
+		b->p_vend = p_vend;
+		b->next = binds;
+		binds = b;
+	}
+	b->in_use = true;
+	atomic_store(&b->delivered, 0);
+	atomic_store(&b->lost_memory, 0);
+	atomic_store(&b->truncated, 0);
+out:
+	pthread_mutex_unlock(&binds_mutex);
+	return b;
+}
+
+/* With binds_mutex held: the bind of this handle, or NULL. */
+static struct snoop_bind *bind_find(osm_bind_handle_t h_bind)
+{
+	struct snoop_bind *b;
+
+	for (b = binds; b; b = b->next)
+		if (b == h_bind)
+			return b;
+	return NULL;
+}
+
+/* Hand one capture to the callback; what was lost instead is returned. */
+static uint64_t deliver(struct snoop_bind *b, struct source_capture *capture)
+{
+	uint32_t size = capture->size;
+	osm_madw_t *p_madw;
+
+	/* as the vendor layer does: never less than a whole MAD's buffer */
+	p_madw = osm_mad_pool_get(b->p_mad_pool, b,
+				  size < MAD_SIZE ? MAD_SIZE : size,
+				  &capture->mad_addr);
+	if (!p_madw) {
+		atomic_fetch_add(&b->lost_memory, 1);
+		return capture->info.lost + 1;
+	}
+	memcpy((void *)p_madw->p_mad, capture->mad, size);
+	p_madw->mad_size = size;
+	p_madw->status = capture->status;
+	atomic_fetch_add(&b->delivered, 1);
+	if (size < capture->info.original_size)
+		atomic_fetch_add(&b->truncated, 1);
+	b->callback(p_madw, &capture->info, b->context);
+	return 0;
+}
+
+static void *deliver_all(void *context)
+{
+	struct snoop_bind *b = context;
+	struct source_capture capture;
+	uint64_t lost = 0;
+	int n;
+
+	while ((n = b->source->next(b->state, &capture)) >= 0) {
+		if (!n)
+			continue;
+		capture.info.lost += lost;
+		lost = deliver(b, &capture);
+	}
+	return NULL;
+}
+
+static ib_api_status_t thread_start(struct snoop_bind *b)
+{
+	sigset_t all, before;
+	char name[16];
+	int error;
+
+	/* signals are the program's business, not this thread's */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(&b->thread, NULL, deliver_all, b);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (error) {
+		snoop_error("no thread to deliver captures: %s",
+			    strerror(error));
+		return IB_INSUFFICIENT_RESOURCES;
+	}
+	snprintf(name, sizeof(name), "osmsnoop-%s", b->source->name);
+	pthread_setname_np(b->thread, name);
+	return IB_SUCCESS;
+}
+
+static const struct source *source_find(osm_snoop_source_t id)
+{
+	size_t i;
+
+	if (id == OSM_SNOOP_SOURCE_AUTO)
+		id = OSM_SNOOP_SOURCE_TAP;
+	for (i = 0; i < sizeof(sources) / sizeof(sources[0]); i++)
+		if (sources[i]->id == id)
+			return sources[i];
+	return NULL;
+}
+
+static const char *source_names(osm_snoop_source_t id)
+{
+	static const char *const names[] = { "AUTO", "TAP", "KERNEL", "BPF",
+					     "STREAM" };
+
+	return (unsigned)id < sizeof(names) / sizeof(names[0]) ?
+		       names[id] : "an unknown number";
+}
+
+static bool sample_is_valid(const osm_snoop_sample_t *s)
+{
+	return s->p_variable &&
+	       (s->size == 1 || s->size == 2 || s->size == 4 || s->size == 8) &&
+	       (uintptr_t)s->p_variable % s->size == 0;
+}
+
+/* Check what the caller wants and fill in the defaults. */
+static ib_api_status_t info_check(const osm_snoop_bind_info_t *p_info,
+				  osm_snoop_bind_info_t *info)
+{
+	const uint32_t known = OSM_SNOOP_SENDS | OSM_SNOOP_RECEIVES |
+			       OSM_SNOOP_REASSEMBLE;
+	const uint32_t both = OSM_SNOOP_SENDS | OSM_SNOOP_RECEIVES;
+	uint32_t i;
+
+	if (p_info->size != sizeof(*info)) {
+		snoop_error("osm_snoop_bind_info_t.size is %zu, this library's is %zu",
+			    p_info->size, sizeof(*info));
+		return IB_INVALID_PARAMETER;
+	}
+	*info = *p_info;
+	if (info->flags & ~known) {
+		snoop_error("flags 0x%x: known are 0x%x (OSM_SNOOP_SENDS, OSM_SNOOP_RECEIVES, OSM_SNOOP_REASSEMBLE)",
+			    info->flags, known);
+		return IB_INVALID_PARAMETER;
+	}
+	if (!(info->flags & both))
+		info->flags |= both;
+	if (info->filter_count > OSM_SNOOP_MAX_FILTERS ||
+	    (info->filter_count && !info->p_filters)) {
+		snoop_error("%u filters at %p: 0 to %d are accepted",
+			    info->filter_count, (const void *)info->p_filters,
+			    OSM_SNOOP_MAX_FILTERS);
+		return IB_INVALID_PARAMETER;
+	}
+	if (info->sample_count > OSM_SNOOP_MAX_SAMPLES ||
+	    (info->sample_count && !info->p_samples)) {
+		snoop_error("%u samples at %p: 0 to %d are accepted",
+			    info->sample_count, (const void *)info->p_samples,
+			    OSM_SNOOP_MAX_SAMPLES);
+		return IB_INVALID_PARAMETER;
+	}
+	for (i = 0; i < info->sample_count; i++)
+		if (!sample_is_valid(&info->p_samples[i])) {
+			snoop_error("sample %u: %u bytes at %p; accepted are 1, 2, 4 or 8 bytes, aligned",
+				    i, info->p_samples[i].size,
+				    info->p_samples[i].p_variable);
+			return IB_INVALID_PARAMETER;
+		}
+	if (!info->ring_size)
+		info->ring_size = RING_DEFAULT;
+	if (info->ring_size < RING_MIN || info->ring_size > RING_MAX) {
+		snoop_error("a ring of %zu bytes: %d to %d are accepted",
+			    info->ring_size, RING_MIN, RING_MAX);
+		return IB_INVALID_PARAMETER;
+	}
+	if (info->snap_length && info->snap_length < MAD_HDR_SIZE) {
+		snoop_error("a snap length of %u bytes: 0 (all) or at least %d",
+			    info->snap_length, MAD_HDR_SIZE);
+		return IB_INVALID_PARAMETER;
+	}
+	return IB_SUCCESS;
+}
+
+osm_bind_handle_t
+osm_vendor_snoop_bind(osm_vendor_t *p_vend, const osm_snoop_bind_info_t *p_info,
+		      osm_mad_pool_t *p_mad_pool,
+		      osm_vend_snoop_callback_t callback, void *context)
+{
+	osm_snoop_bind_info_t info;
+	const struct source *source;
+	struct snoop_bind *b;
+
+	if (!p_vend || !p_info || !p_mad_pool || !callback) {
+		snoop_error("%s is NULL", !p_vend     ? "p_vend" :
+					  !p_info     ? "p_info" :
+					  !p_mad_pool ? "p_mad_pool" :
+							"callback");
+		goto fail;
+	}
+	if (info_check(p_info, &info) != IB_SUCCESS)
+		goto fail;
+	source = source_find(info.source);
+	if (!source) {
+		snoop_error("source %s is not built in; accepted are AUTO and TAP",
+			    source_names(info.source));
+		goto fail;
+	}
+	b = bind_get(p_vend);
+	if (!b) {
+		snoop_error("no memory for a bind");
+		goto fail;
+	}
+	b->source = source;
+	b->p_mad_pool = p_mad_pool;
+	b->callback = callback;
+	b->context = context;
+	if (source->open(p_vend, &info, &b->state) != IB_SUCCESS)
+		goto release;
+	if (thread_start(b) != IB_SUCCESS)
+		goto close;
+	pthread_mutex_lock(&binds_mutex);
+	b->bound = true;
+	pthread_mutex_unlock(&binds_mutex);
+	if (tap_untapped())
+		osm_log_v2(p_vend->p_log, OSM_LOG_ERROR, OSMSNOOP_FILE_ID,
+			   "ERR 5D12: %u binds of the vendor layer are not seen receiving: the tap has no room for them\n",
+			   tap_untapped());
+	return b;
+
+close:
+	source->stop(b->state);
+	source->close(b->state);
+release:
+	b->state = NULL;
+	b->in_use = false;
+fail:
+	if (p_vend)
+		snoop_error_log(p_vend->p_log, "5D10");
+	return OSM_BIND_INVALID_HANDLE;
+}
+
+void osm_vendor_snoop_unbind(osm_bind_handle_t h_bind)
+{
+	struct snoop_bind *b;
+	bool mine;
+
+	pthread_mutex_lock(&binds_mutex);
+	b = bind_find(h_bind);
+	if (!b || !b->bound) {
+		pthread_mutex_unlock(&binds_mutex);
+		snoop_error("%p is no snoop bind", (void *)h_bind);
+		return;
+	}
+	mine = pthread_equal(b->thread, pthread_self());
+	b->bound = mine;
+	pthread_mutex_unlock(&binds_mutex);
+	if (mine) {
+		snoop_error("a callback cannot unbind its own snoop bind");
+		snoop_error_log(b->p_vend->p_log, "5D11");
+		return;
+	}
+
+	b->source->stop(b->state);
+	pthread_join(b->thread, NULL);
+
+	pthread_mutex_lock(&binds_mutex);
+	b->source->get_stats(b->state, &b->last);
+	b->source->close(b->state);
+	b->state = NULL;
+	b->in_use = false;
+	pthread_mutex_unlock(&binds_mutex);
+}
+
+ib_api_status_t osm_vendor_snoop_get_stats(osm_bind_handle_t h_bind,
+					   osm_snoop_stats_t *p_stats)
+{
+	struct snoop_bind *b;
+
+	if (!p_stats) {
+		snoop_error("p_stats is NULL");
+		return IB_INVALID_PARAMETER;
+	}
+	pthread_mutex_lock(&binds_mutex);
+	b = bind_find(h_bind);
+	if (!b) {
+		pthread_mutex_unlock(&binds_mutex);
+		snoop_error("%p is no snoop bind", (void *)h_bind);
+		return IB_INVALID_PARAMETER;
+	}
+	if (b->state)
+		b->source->get_stats(b->state, p_stats);
+	else
+		*p_stats = b->last;
+	p_stats->delivered = atomic_load(&b->delivered);
+	p_stats->lost_memory = atomic_load(&b->lost_memory);
+	p_stats->truncated = atomic_load(&b->truncated);
+	pthread_mutex_unlock(&binds_mutex);
+	return IB_SUCCESS;
+}
