@@ -96,9 +96,27 @@ struct sa_request {
 	bool sm_key_used;
 	bool has_mask;
 	uint64_t mask;
+	uint64_t components;	/* what is shown of the record */
 	const uint8_t *rec;
 	size_t rec_len;
 };
+
+/*
+ * An InformInfo is subscribed to without a component mask (IBA 15.2.5.12):
+ * all of it counts.
+ */
+static uint64_t components_of(uint16_t attr_id, uint64_t mask)
+{
+	const struct sa_attribute *attr;
+	size_t i;
+
+	if (attr_id != ATTR_INFORM_INFO || mask)
+		return mask;
+	attr = sa_attribute_find(attr_id);
+	for (i = 0; i < attr->n_fields; i++)
+		mask |= UINT64_C(1) << attr->fields[i].component;
+	return mask;
+}
 
 static void read_request(struct sa_request *q, const struct sa_record *sa)
 {
@@ -115,11 +133,23 @@ static void read_request(struct sa_request *q, const struct sa_record *sa)
 		q->has_mask = true;
 		q->mask = mad_get64(mad + SA_COMPONENT_MASK);
 	}
+	q->components = components_of(q->attr_id, q->mask);
 	q->rec = mad;
 	if (sa->len > SA_DATA) {
 		q->rec += SA_DATA;
 		q->rec_len = sa->len - SA_DATA;
 	}
+}
+
+/* What a Report carries is a notice. */
+static bool is_report(const struct sa_request *q)
+{
+	return q->method == METHOD_REPORT && q->attr_id == ATTR_NOTICE;
+}
+
+static size_t notice_len(const struct sa_request *q)
+{
+	return q->rec_len < NOTICE_SIZE ? q->rec_len : NOTICE_SIZE;
 }
 
 static bool is_table_method(uint8_t method)
@@ -199,7 +229,13 @@ static void sa_json(struct json *j, const struct sa_record *sa,
 		json_hex(j, "component_mask", q.mask, 16);
 	else
 		json_null(j, "component_mask");
-	sa_query_json(j, "query", attr, q.mask, q.rec, q.rec_len, show_keys);
+	sa_query_json(j, "query", attr, q.components, q.rec, q.rec_len,
+		      show_keys);
+	if (is_report(&q)) {
+		json_object(j, "notice");
+		trap_json(j, q.rec, notice_len(&q), show_keys);
+		json_object_end(j);
+	}
 	json_string(j, "outcome", sa_outcome_name(sa->outcome));
 	json_string(j, "reason", sa->outcome == SA_ANSWERED ?
 		    NULL : sa_reason_name(sa->reason));
@@ -453,17 +489,16 @@ static void add_query(struct words *w, const struct sa_request *q,
 		      bool show_keys)
 {
 	char text[RECORD_LINE_MAX];
-	size_t len, notice_len = q->rec_len;
+	size_t len;
 
-	if (q->method == METHOD_REPORT && q->attr_id == ATTR_NOTICE) {
-		if (notice_len > NOTICE_SIZE)
-			notice_len = NOTICE_SIZE;
-		len = trap_text(text, sizeof(text), q->rec, notice_len,
+	if (is_report(q)) {
+		len = trap_text(text, sizeof(text), q->rec, notice_len(q),
 				show_keys);
 	} else {
 		len = sa_query_text(text, sizeof(text),
-				    sa_attribute_find(q->attr_id), q->mask,
-				    q->rec, q->rec_len, show_keys);
+				    sa_attribute_find(q->attr_id),
+				    q->components, q->rec, q->rec_len,
+				    show_keys);
 	}
 	if (!len)
 		return;

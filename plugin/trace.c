@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -48,6 +49,7 @@ struct trace {
 	osm_bind_handle_t h_bind;
 	struct events *events;
 	pthread_t clock;
+	sem_t wake;			/* the clock need not wait this time */
 	_Atomic bool stopping;
 	_Atomic uint64_t deadline;	/* monotonic; captures after it are dropped */
 
@@ -298,6 +300,9 @@ void trace_report(struct trace *t, osm_epi_event_id_t id, const void *data)
 	case OSM_EVENT_ID_UCAST_ROUTING_DONE:
 	case OSM_EVENT_ID_STATE_CHANGE:
 		events_put(t->events, id, data, t->osm->subn.sm_state);
+		/* names are wanted now; this wakes, it never waits */
+		if (id == OSM_EVENT_ID_SUBNET_UP)
+			sem_post(&t->wake);
 		break;
 	default:
 		break;
@@ -360,7 +365,8 @@ static void refresh_names(struct trace *t, uint64_t mono_ns)
 	bool stale;
 
 	pthread_mutex_lock(&t->mutex);
-	stale = t->names_stale && mono_ns - t->names_at >= SECOND_NS;
+	stale = t->names_stale && (!t->names_at ||
+				   mono_ns - t->names_at >= SECOND_NS);
 	if (stale)
 		t->names_stale = false;
 	pthread_mutex_unlock(&t->mutex);
@@ -403,12 +409,16 @@ static void tick(struct trace *t)
 
 static void *clock_main(void *context)
 {
-	const struct timespec ts = { .tv_nsec = TICK_NS };
 	struct trace *t = context;
+	struct timespec ts;
+	uint64_t next;
 
 	while (!atomic_load(&t->stopping)) {
 		tick(t);
-		nanosleep(&ts, NULL);
+		next = clock_ns(CLOCK_MONOTONIC) + TICK_NS;
+		ts.tv_sec = (time_t)(next / SECOND_NS);
+		ts.tv_nsec = (long)(next % SECOND_NS);
+		sem_clockwait(&t->wake, CLOCK_MONOTONIC, &ts);
 	}
 	return NULL;
 }
@@ -528,6 +538,7 @@ void trace_stop(struct trace *t)
 	atomic_store(&t->deadline, clock_ns(CLOCK_MONOTONIC) + DRAIN_NS);
 	osm_vendor_snoop_unbind(t->h_bind);
 	atomic_store(&t->stopping, true);
+	sem_post(&t->wake);
 	pthread_join(t->clock, NULL);
 
 	pthread_mutex_lock(&t->mutex);
@@ -567,12 +578,12 @@ struct trace *trace_new(osm_opensm_t *osm, const struct options *options,
 	t->options = options;
 	t->p_mad_pool = p_mad_pool;
 	t->sm_state = osm->subn.sm_state;
-	t->names_stale = true;
 	t->ring.where = "ring";
 	t->memory.where = "memory";
 	t->event.where = "events";
 	t->drop.where = "shutdown";
 	pthread_mutex_init(&t->mutex, NULL);
+	sem_init(&t->wake, 0, 0);
 	count_opensm(t);
 	memset(&t->opensm, 0, sizeof(t->opensm));
 	t->events = events_new();
@@ -596,5 +607,6 @@ void trace_free(struct trace *t)
 	events_free(t->events);
 	fabric_free(t->fabric);
 	pthread_mutex_destroy(&t->mutex);
+	sem_destroy(&t->wake);
 	free(t);
 }

@@ -53,24 +53,32 @@ void ring_free(struct ring *r)
 
 void *ring_reserve(struct ring *r, uint32_t len)
 {
-	uint64_t head, tail, offset, skip, total;
+	uint64_t head, seen, tail, offset, skip, total;
 	struct header *h;
 
-	if (len > r->size / 2)
+	/* half: with what it has to skip, it fits into an empty ring */
+	if (len > r->size / 2 || total_of(len) > r->size / 2)
 		return NULL;
 	total = total_of(len);
-	head = atomic_load_explicit(&r->head, memory_order_relaxed);
-	do {
+	head = atomic_load_explicit(&r->head, memory_order_acquire);
+	for (;;) {
+		seen = head;
 		/* acquire: the consumer's zeroes are there before we write */
 		tail = atomic_load_explicit(&r->tail, memory_order_acquire);
 		offset = head & (r->size - 1);
 		skip = offset + total > r->size ? r->size - offset : 0;
-		if (head + skip + total - tail > r->size)
+		if (head + skip + total - tail <= r->size) {
+			if (atomic_compare_exchange_weak_explicit(
+				    &r->head, &head, head + skip + total,
+				    memory_order_acquire, memory_order_acquire))
+				break;
+			continue;
+		}
+		/* full, if the two belong together: others may have moved on */
+		head = atomic_load_explicit(&r->head, memory_order_acquire);
+		if (head == seen)
 			return NULL;
-	} while (!atomic_compare_exchange_weak_explicit(&r->head, &head,
-							head + skip + total,
-							memory_order_relaxed,
-							memory_order_relaxed));
+	}
 	if (skip) {
 		h = (struct header *)(r->data + offset);
 		atomic_store_explicit(&h->total, (uint32_t)skip | PAD,

@@ -36,16 +36,16 @@ void ring_free(struct ring *r);
 
 /*
  * Producer, any thread: room for `len` bytes, zeroed, aligned to 8, or NULL
- * when the ring is too full (or too small for it). Each reservation has to be
- * committed soon: the consumer waits for it.
+ * when the ring is too full, or the record with its header is larger than
+ * half of it. Each reservation has to be committed soon: the consumer waits
+ * for it.
  */
 void *ring_reserve(struct ring *r, uint32_t len);
 void ring_commit(void *record, uint32_t len);
 
 /*
- * Consumer, one thread at a time: the oldest record or NULL. It stays valid
- * until ring_release() of the same record, which has to come before the next
- * ring_peek().
+ * Consumer, one thread at a time: the oldest record or NULL. It stays valid,
+ * and is what ring_peek() returns, until ring_release() of it.
  */
 void *ring_peek(struct ring *r, uint32_t *len);
 void ring_release(struct ring *r, void *record);

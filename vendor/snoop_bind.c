@@ -240,6 +240,7 @@ osm_vendor_snoop_bind(osm_vendor_t *p_vend, const osm_snoop_bind_info_t *p_info,
 	osm_snoop_bind_info_t info;
 	const struct source *source;
 	struct snoop_bind *b;
+	void *state;
 
 	if (!p_vend || !p_info || !p_mad_pool || !callback) {
 		snoop_error("%s is NULL", !p_vend     ? "p_vend" :
@@ -261,29 +262,36 @@ osm_vendor_snoop_bind(osm_vendor_t *p_vend, const osm_snoop_bind_info_t *p_info,
 		snoop_error("no memory for a bind");
 		goto fail;
 	}
+	if (source->open(p_vend, &info, &state) != IB_SUCCESS)
+		goto release;
+	/* with the mutex: somebody may ask for the counters of an old handle */
+	pthread_mutex_lock(&binds_mutex);
 	b->source = source;
+	b->state = state;
 	b->p_mad_pool = p_mad_pool;
 	b->callback = callback;
 	b->context = context;
-	if (source->open(p_vend, &info, &b->state) != IB_SUCCESS)
-		goto release;
-	if (thread_start(b) != IB_SUCCESS)
-		goto close;
-	pthread_mutex_lock(&binds_mutex);
-	b->bound = true;
+	b->bound = thread_start(b) == IB_SUCCESS;
+	if (b->bound) {
+		pthread_mutex_unlock(&binds_mutex);
+		goto bound;
+	}
+	b->state = NULL;
 	pthread_mutex_unlock(&binds_mutex);
+	source->stop(state);
+	source->close(state);
+release:
+	pthread_mutex_lock(&binds_mutex);
+	b->in_use = false;
+	pthread_mutex_unlock(&binds_mutex);
+	goto fail;
+bound:
 	if (tap_untapped())
 		osm_log_v2(p_vend->p_log, OSM_LOG_ERROR, OSMSNOOP_FILE_ID,
 			   "ERR 5D12: %u binds of the vendor layer are not seen receiving: the tap has no room for them\n",
 			   tap_untapped());
 	return b;
 
-close:
-	source->stop(b->state);
-	source->close(b->state);
-release:
-	b->state = NULL;
-	b->in_use = false;
 fail:
 	if (p_vend)
 		snoop_error_log(p_vend->p_log, "5D10");

@@ -278,7 +278,7 @@ static void tap_source_stop(void *state)
 {
 	struct source_tap_state *t = state;
 
-	tap_close(t->slot);
+	tap_stop(t->slot);
 	atomic_store(&t->stopped, true);
 }
 
@@ -304,6 +304,7 @@ static void tap_source_close(void *state)
 {
 	struct source_tap_state *t = state;
 
+	tap_close(t->slot);
 	rings_free(t);
 	free(t);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Everything here but tap_open, tap_close and tap_find_vendor runs on the
- * threads that keep a fabric alive, some of them under the vendor layer's
+ * Everything here but tap_open, tap_stop, tap_close and tap_find_vendor runs on
+ * the threads that keep a fabric alive, some of them under the vendor layer's
  * locks, some of them about to be cancelled. So: no lock, no allocation, no
  * log line, no call that can block, no cancellation point. The one loop that
  * may go round again, in ring_reserve, does so only because another thread
@@ -58,6 +58,7 @@ struct slot {
 
 static struct slot slots[TAP_MAX_BINDS];
 static _Atomic uint32_t open_slots;	/* a bit each */
+static uint32_t taken_slots;		/* open, or stopped and not closed */
 static pthread_mutex_t slots_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 /*
@@ -83,7 +84,8 @@ struct passing {
 	const osm_vendor_t *p_vend;
 	const osm_mad_addr_t *p_addr;
 	const uint8_t *mad;
-	uint32_t size;
+	uint32_t size;		/* at `mad` */
+	uint32_t original_size;
 	ib_api_status_t status;
 	bool sent;
 	unsigned cpu;
@@ -163,7 +165,7 @@ static void copy(struct slot *s, struct counters *counters, struct ring *rings,
 	if (atomic_load_explicit(&s->lost_pending, memory_order_relaxed))
 		c->lost = atomic_exchange(&s->lost_pending, 0);
 	c->port_guid = p->p_vend->umad_port.port_guid;
-	c->original_size = p->size;
+	c->original_size = p->original_size;
 	c->size = size;
 	c->status = p->status;
 	c->local_lid = (uint16_t)p->p_vend->umad_port.base_lid;
@@ -199,15 +201,16 @@ static void pass(struct passing *p)
 	}
 }
 
-static void pass_madw(const osm_madw_t *p_madw, bool sent,
-		      ib_api_status_t status)
+static void pass_madw(osm_bind_handle_t h_bind, const osm_madw_t *p_madw,
+		      bool sent, ib_api_status_t status)
 {
 	struct passing p = {
 		/* what h_bind points to begins with it, as in osm_vendor_get */
-		.p_vend = *(osm_vendor_t *const *)p_madw->h_bind,
+		.p_vend = *(osm_vendor_t *const *)h_bind,
 		.p_addr = &p_madw->mad_addr,
 		.mad = (const uint8_t *)p_madw->p_mad,
 		.size = p_madw->mad_size,
+		.original_size = p_madw->mad_size,
 		.status = status,
 		.sent = sent,
 	};
@@ -219,7 +222,7 @@ static void tap_recv(osm_madw_t *p_madw, void *context, osm_madw_t *p_req_madw)
 {
 	const struct client *client = context;
 
-	pass_madw(p_madw, false, IB_SUCCESS);
+	pass_madw(p_madw->h_bind, p_madw, false, IB_SUCCESS);
 	client->recv(p_madw, client->context, p_req_madw);
 }
 
@@ -227,7 +230,7 @@ static void tap_send_err(void *context, osm_madw_t *p_madw)
 {
 	const struct client *client = context;
 
-	pass_madw(p_madw, true, p_madw->status);
+	pass_madw(p_madw->h_bind, p_madw, true, p_madw->status);
 	client->send_err(client->context, p_madw);
 }
 
@@ -253,6 +256,7 @@ static ib_api_status_t send_unanswered(send_fn send, osm_bind_handle_t h_bind,
 		.p_addr = &addr,
 		.mad = mad,
 		.size = size < MAD_SIZE ? size : MAD_SIZE,
+		.original_size = size,
 		.status = IB_ERROR,
 		.sent = true,
 	};
@@ -268,7 +272,7 @@ tap_send(osm_bind_handle_t h_bind, osm_madw_t *const p_madw,
 
 	if (!atomic_load_explicit(&open_slots, memory_order_relaxed))
 		return send(h_bind, p_madw, resp_expected);
-	pass_madw(p_madw, true, IB_SUCCESS);
+	pass_madw(h_bind, p_madw, true, IB_SUCCESS);
 	if (!resp_expected)
 		return send_unanswered(send, h_bind, p_madw);
 	return send(h_bind, p_madw, resp_expected);
@@ -395,8 +399,9 @@ static bool add_up(const struct slot *s, struct tap_stats *stats)
 
 	*stats = (struct tap_stats){ 0 };
 	for (i = 0; i < TAP_SHARDS; i++) {
-		stats->passed += atomic_load(&s->counters[i].passed);
+		/* counted in this order by copy(), so never more than passed */
 		stats->lost += atomic_load(&s->counters[i].lost);
+		stats->passed += atomic_load(&s->counters[i].passed);
 		out += atomic_load(&s->counters[i].filtered);
 	}
 	out += stats->passed;
@@ -407,18 +412,21 @@ static bool add_up(const struct slot *s, struct tap_stats *stats)
 
 int tap_open(const struct tap_config *config, struct ring *rings)
 {
-	uint32_t open;
 	struct slot *s;
 	int i = -EBUSY;
 
 	pthread_mutex_lock(&slots_mutex);
-	open = atomic_load(&open_slots);
-	if (open == (1u << TAP_MAX_BINDS) - 1)
+	if (taken_slots == (1u << TAP_MAX_BINDS) - 1)
 		goto out;
-	i = __builtin_ctz(~open);
+	i = __builtin_ctz(~taken_slots);
+	taken_slots |= 1u << i;
 	s = &slots[i];
-	/* a late producer may still come and go, so the counters run on */
-	add_up(s, &s->base);
+	/*
+	 * A producer that is late for the bind before may still come and go,
+	 * so the counters run on; but nobody is half counted in the base.
+	 */
+	while (!add_up(s, &s->base))
+		sched_yield();
 	atomic_store(&s->lost_pending, 0);
 	s->config = *config;
 	atomic_store(&s->rings, rings);
@@ -428,17 +436,23 @@ out:
 	return i;
 }
 
-void tap_close(int slot)
+void tap_stop(int slot)
 {
 	struct slot *s = &slots[slot];
 	struct tap_stats stats;
 
-	/* whoever enters after this finds it closed */
+	/* nobody new comes, and who is late finds it closed: the wait ends */
+	atomic_fetch_and(&open_slots, ~(1u << slot));
 	atomic_store(&s->rings, NULL);
 	while (!add_up(s, &stats))
 		sched_yield();
+}
+
+void tap_close(int slot)
+{
+	tap_stop(slot);
 	pthread_mutex_lock(&slots_mutex);
-	atomic_fetch_and(&open_slots, ~(1u << slot));
+	taken_slots &= ~(1u << slot);
 	pthread_mutex_unlock(&slots_mutex);
 }
 

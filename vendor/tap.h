@@ -64,7 +64,13 @@ struct tap_stats {
  */
 int tap_open(const struct tap_config *config, struct ring *rings);
 
-/* Stop. After it returns no thread touches the rings. Any thread. */
+/*
+ * Stop. After it returns no thread touches the rings, and the counters stay
+ * for tap_get_stats() until tap_close(). Any thread.
+ */
+void tap_stop(int slot);
+
+/* Stop, if it was not yet, and give the slot back. Any thread. */
 void tap_close(int slot);
 
 void tap_get_stats(int slot, struct tap_stats *stats);

@@ -464,7 +464,7 @@ fabric_clients()
 	local src=$FABRIC_LIB/../clients d p
 
 	for d in "${FABRIC_CLIENTS:-}" \
-		"${abs_top_builddir:+$abs_top_builddir/tests/clients}" \
+		"${top_builddir:+$top_builddir/tests/clients}" \
 		"$src"; do
 		if [ -n "$d" ] && [ -x "$d/sa_client" ] &&
 			[ -x "$d/sa_fuzz" ] && [ -x "$d/trap_client" ]; then
