@@ -549,15 +549,15 @@ static void gids_json(struct json *j, const struct sa_field *f,
 	size_t first, count, there;
 
 	if (!find_gids(f, rec, len, &first, &count, &there)) {
-		json_null(j, f->name);
+		jw_null(j, f->name);
 		return;
 	}
-	json_array(j, f->name);
+	jw_array(j, f->name);
 	for (size_t i = 0; i < there; i++)
-		json_gid(j, NULL, rec + first + i * GID_SIZE);
+		jw_gid(j, NULL, rec + first + i * GID_SIZE);
 	if (there < count)
-		json_null(j, NULL);
-	json_array_end(j);
+		jw_null(j, NULL);
+	jw_array_end(j);
 }
 
 void field_json(struct json *j, const struct sa_field *f, const uint8_t *rec,
@@ -570,30 +570,30 @@ void field_json(struct json *j, const struct sa_field *f, const uint8_t *rec,
 		return;
 	}
 	if (!field_is_there(f, len)) {
-		json_null(j, f->name);
+		jw_null(j, f->name);
 		return;
 	}
 	switch ((enum field_kind)f->kind) {
 	case FIELD_NUMBER:
-		json_uint(j, f->name, field_get(f, rec));
+		jw_uint(j, f->name, field_get(f, rec));
 		break;
 	case FIELD_FLAG:
-		json_bool(j, f->name, field_get(f, rec) != 0);
+		jw_bool(j, f->name, field_get(f, rec) != 0);
 		break;
 	case FIELD_HEX:
 	case FIELD_GUID:
-		json_hex(j, f->name, field_get(f, rec), hex_digits(f));
+		jw_hex(j, f->name, field_get(f, rec), hex_digits(f));
 		break;
 	case FIELD_GID:
-		json_gid(j, f->name, rec + f->offset / 8);
+		jw_gid(j, f->name, rec + f->offset / 8);
 		break;
 	case FIELD_TEXT:
-		json_text(j, f->name, rec + f->offset / 8, f->width / 8);
+		jw_text(j, f->name, rec + f->offset / 8, f->width / 8);
 		break;
 	case FIELD_KEY:
 	case FIELD_BYTES:
 		hex_bytes(hex, f, rec, f->kind == FIELD_KEY && !show_keys);
-		json_string(j, f->name, hex);
+		jw_string(j, f->name, hex);
 		break;
 	case FIELD_GIDS:
 		break;
@@ -795,14 +795,14 @@ void sa_query_json(struct json *j, const char *key,
 	char name[sizeof("component_63")];
 	size_t i = 0;
 
-	json_object(j, key);
+	jw_object(j, key);
 	for (unsigned int bit = 0; bit < 64; bit++) {
 		if (!(mask >> bit & 1))
 			continue;
 		f = next_field(attr, bit, &i);
 		if (!f) {
 			sprintf(name, "component_%hhu", (unsigned char)bit);
-			json_bool(j, name, true);
+			jw_bool(j, name, true);
 		}
 		for (; f; f = next_field(attr, bit, &i)) {
 			if (is_shown(shown, f))
@@ -811,7 +811,7 @@ void sa_query_json(struct json *j, const char *key,
 			shown = f;
 		}
 	}
-	json_object_end(j);
+	jw_object_end(j);
 }
 
 size_t sa_query_text(char *buf, size_t size, const struct sa_attribute *attr,

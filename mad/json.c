@@ -46,7 +46,7 @@ static void begin(struct json *j, const char *key)
 	put(j, "\":", 2);
 }
 
-void json_init(struct json *j, char *buf, size_t size)
+void jw_init(struct json *j, char *buf, size_t size)
 {
 	j->buf = buf;
 	j->size = size;
@@ -55,39 +55,39 @@ void json_init(struct json *j, char *buf, size_t size)
 	j->full = false;
 }
 
-void json_object(struct json *j, const char *key)
+void jw_object(struct json *j, const char *key)
 {
 	begin(j, key);
 	put_char(j, '{');
 	j->comma = false;
 }
 
-void json_object_end(struct json *j)
+void jw_object_end(struct json *j)
 {
 	put_char(j, '}');
 	j->comma = true;
 }
 
-void json_array(struct json *j, const char *key)
+void jw_array(struct json *j, const char *key)
 {
 	begin(j, key);
 	put_char(j, '[');
 	j->comma = false;
 }
 
-void json_array_end(struct json *j)
+void jw_array_end(struct json *j)
 {
 	put_char(j, ']');
 	j->comma = true;
 }
 
-void json_null(struct json *j, const char *key)
+void jw_null(struct json *j, const char *key)
 {
 	begin(j, key);
 	put(j, "null", 4);
 }
 
-void json_bool(struct json *j, const char *key, bool value)
+void jw_bool(struct json *j, const char *key, bool value)
 {
 	begin(j, key);
 	put(j, value ? "true" : "false", value ? 4 : 5);
@@ -105,13 +105,13 @@ static void put_uint(struct json *j, uint64_t value)
 	put(j, digits + at, sizeof(digits) - at);
 }
 
-void json_uint(struct json *j, const char *key, uint64_t value)
+void jw_uint(struct json *j, const char *key, uint64_t value)
 {
 	begin(j, key);
 	put_uint(j, value);
 }
 
-void json_int(struct json *j, const char *key, int64_t value)
+void jw_int(struct json *j, const char *key, int64_t value)
 {
 	begin(j, key);
 	if (value < 0) {
@@ -138,7 +138,7 @@ static void put_escape(struct json *j, uint8_t c)
 }
 
 /* By Unicode 15, table 3-7, which lists what may follow a first byte. */
-size_t json_utf8(const uint8_t *p, size_t left, size_t *bad)
+size_t jw_utf8(const uint8_t *p, size_t left, size_t *bad)
 {
 	uint8_t low = 0x80, high = 0xbf;
 	size_t len, i;
@@ -188,7 +188,7 @@ static size_t put_special(struct json *j, const uint8_t *p, size_t left)
 		put_escape(j, *p);
 		return 1;
 	}
-	len = json_utf8(p, left, &bad);
+	len = jw_utf8(p, left, &bad);
 	if (!len) {
 		put(j, "\xef\xbf\xbd", 3);
 		return bad;
@@ -200,13 +200,13 @@ static size_t put_special(struct json *j, const uint8_t *p, size_t left)
 	return len;
 }
 
-void json_text(struct json *j, const char *key, const void *text, size_t len)
+void jw_text(struct json *j, const char *key, const void *text, size_t len)
 {
 	const uint8_t *p = text;
 	size_t at = 0, run;
 
 	if (!text) {
-		json_null(j, key);
+		jw_null(j, key);
 		return;
 	}
 	begin(j, key);
@@ -222,12 +222,12 @@ void json_text(struct json *j, const char *key, const void *text, size_t len)
 	put_char(j, '"');
 }
 
-void json_string(struct json *j, const char *key, const char *value)
+void jw_string(struct json *j, const char *key, const char *value)
 {
-	json_text(j, key, value, value ? strlen(value) : 0);
+	jw_text(j, key, value, value ? strlen(value) : 0);
 }
 
-void json_hex(struct json *j, const char *key, uint64_t value, int digits)
+void jw_hex(struct json *j, const char *key, uint64_t value, int digits)
 {
 	char text[20] = "\"0x";
 	int i;
@@ -274,7 +274,7 @@ static size_t write_word(char *at, uint16_t word)
 	return len;
 }
 
-void json_gid(struct json *j, const char *key, const uint8_t gid[16])
+void jw_gid(struct json *j, const char *key, const uint8_t gid[16])
 {
 	char text[INET6_ADDRSTRLEN];
 	uint16_t words[8];
@@ -341,7 +341,7 @@ static void write_date(char *at, uint32_t days)
 	write_decimal(at + 8, day + 1, 2);
 }
 
-void json_time(struct json *j, const char *key, uint64_t time_ns)
+void jw_time(struct json *j, const char *key, uint64_t time_ns)
 {
 	char text[] = "\"0000-00-00T00:00:00.000000000Z\"";
 	uint64_t seconds = time_ns / 1000000000;

@@ -22,46 +22,46 @@ struct json {
 	bool full;
 };
 
-void json_init(struct json *j, char *buf, size_t size);
+void jw_init(struct json *j, char *buf, size_t size);
 
 /*
  * `key` is NULL inside an array. Keys are literals of ours and are
  * written as they are. Every value goes through the functions below.
  */
-void json_object(struct json *j, const char *key);
-void json_object_end(struct json *j);
-void json_array(struct json *j, const char *key);
-void json_array_end(struct json *j);
+void jw_object(struct json *j, const char *key);
+void jw_object_end(struct json *j);
+void jw_array(struct json *j, const char *key);
+void jw_array_end(struct json *j);
 
-void json_null(struct json *j, const char *key);
-void json_bool(struct json *j, const char *key, bool value);
-void json_uint(struct json *j, const char *key, uint64_t value);
-void json_int(struct json *j, const char *key, int64_t value);
+void jw_null(struct json *j, const char *key);
+void jw_bool(struct json *j, const char *key, bool value);
+void jw_uint(struct json *j, const char *key, uint64_t value);
+void jw_int(struct json *j, const char *key, int64_t value);
 
 /* A string of ours, escaped all the same. NULL gives null. */
-void json_string(struct json *j, const char *key, const char *value);
+void jw_string(struct json *j, const char *key, const char *value);
 
 /*
  * Text from the wire: at most `len` bytes, ended early by a NUL. Control
  * characters (C0, DEL and C1) are escaped as \u00xx, bytes that are not
  * UTF-8 become U+FFFD.
  */
-void json_text(struct json *j, const char *key, const void *text, size_t len);
+void jw_text(struct json *j, const char *key, const void *text, size_t len);
 
 /* "0x" and exactly `digits` hexadecimal digits (1 to 16), lower case. */
-void json_hex(struct json *j, const char *key, uint64_t value, int digits);
+void jw_hex(struct json *j, const char *key, uint64_t value, int digits);
 
 /* 16 bytes in network byte order as RFC 4291 text (RFC 5952 form). */
-void json_gid(struct json *j, const char *key, const uint8_t gid[16]);
+void jw_gid(struct json *j, const char *key, const uint8_t gid[16]);
 
 /* CLOCK_REALTIME nanoseconds as "2026-11-29T23:15:28.187258123Z". */
-void json_time(struct json *j, const char *key, uint64_t time_ns);
+void jw_time(struct json *j, const char *key, uint64_t time_ns);
 
 /*
  * The length of the UTF-8 sequence at `p`, of which `left` bytes (1 at least)
  * are there: strict, nothing overlong, no surrogates, U+10FFFF at most. 0 when
  * there is none; `bad` is then how many bytes are to be replaced as one.
  */
-size_t json_utf8(const uint8_t *p, size_t left, size_t *bad);
+size_t jw_utf8(const uint8_t *p, size_t left, size_t *bad);
 
 #endif /* OSMSNOOP_JSON_H */

@@ -163,51 +163,51 @@ static void name_or_hex(struct json *j, const char *key, const char *name,
 			uint64_t number, int digits)
 {
 	if (name)
-		json_string(j, key, name);
+		jw_string(j, key, name);
 	else
-		json_hex(j, key, number, digits);
+		jw_hex(j, key, number, digits);
 }
 
 /* Numbers of 2^53 and more lose digits in most readers (CONTRACT 4). */
-static void json_number(struct json *j, const char *key, uint64_t number)
+static void jw_number(struct json *j, const char *key, uint64_t number)
 {
 	if (number >> 53)
-		json_hex(j, key, number, 16);
+		jw_hex(j, key, number, 16);
 	else
-		json_uint(j, key, number);
+		jw_uint(j, key, number);
 }
 
 static void requester_json(struct json *j, const char *key,
 			   const struct requester *who)
 {
-	json_object(j, key);
-	json_uint(j, "lid", who->addr.lid);
+	jw_object(j, key);
+	jw_uint(j, "lid", who->addr.lid);
 	if (who->addr.has_gid)
-		json_gid(j, "gid", who->addr.gid);
+		jw_gid(j, "gid", who->addr.gid);
 	else
-		json_null(j, "gid");
-	json_uint(j, "qpn", who->addr.qpn);
+		jw_null(j, "gid");
+	jw_uint(j, "qpn", who->addr.qpn);
 	if (who->port_guid)
-		json_hex(j, "port_guid", who->port_guid, 16);
+		jw_hex(j, "port_guid", who->port_guid, 16);
 	else
-		json_null(j, "port_guid");
-	json_string(j, "name", who->name);
-	json_object_end(j);
+		jw_null(j, "port_guid");
+	jw_string(j, "name", who->name);
+	jw_object_end(j);
 }
 
 static void response_json(struct json *j, const struct sa_record *sa)
 {
 	if (!sa->has_response) {
-		json_null(j, "status");
-		json_null(j, "status_code");
-		json_null(j, "records");
-		json_null(j, "bytes");
+		jw_null(j, "status");
+		jw_null(j, "status_code");
+		jw_null(j, "records");
+		jw_null(j, "bytes");
 		return;
 	}
 	name_or_hex(j, "status", sa_status_name(sa->status), sa->status, 4);
-	json_uint(j, "status_code", sa->status);
-	json_uint(j, "records", sa->records);
-	json_uint(j, "bytes", sa->bytes);
+	jw_uint(j, "status_code", sa->status);
+	jw_uint(j, "records", sa->records);
+	jw_uint(j, "bytes", sa->bytes);
 }
 
 static void sa_json(struct json *j, const struct sa_record *sa,
@@ -220,37 +220,37 @@ static void sa_json(struct json *j, const struct sa_record *sa,
 	attr = sa_attribute_find(q.attr_id);
 
 	requester_json(j, "requester", &sa->requester);
-	json_hex(j, "tid", mad_get64(sa->mad + MAD_TID), 16);
+	jw_hex(j, "tid", mad_get64(sa->mad + MAD_TID), 16);
 	name_or_hex(j, "method", method_name(CLASS_SUBN_ADM, q.method),
 		    q.method, 2);
 	name_or_hex(j, "attribute", attr ? attr->name : NULL, q.attr_id, 4);
-	json_uint(j, "attribute_id", q.attr_id);
+	jw_uint(j, "attribute_id", q.attr_id);
 	if (q.has_mask)
-		json_hex(j, "component_mask", q.mask, 16);
+		jw_hex(j, "component_mask", q.mask, 16);
 	else
-		json_null(j, "component_mask");
+		jw_null(j, "component_mask");
 	sa_query_json(j, "query", attr, q.components, q.rec, q.rec_len,
 		      show_keys);
 	if (is_report(&q)) {
-		json_object(j, "notice");
+		jw_object(j, "notice");
 		trap_json(j, q.rec, notice_len(&q), show_keys);
-		json_object_end(j);
+		jw_object_end(j);
 	}
-	json_string(j, "outcome", sa_outcome_name(sa->outcome));
-	json_string(j, "reason", sa->outcome == SA_ANSWERED ?
+	jw_string(j, "outcome", sa_outcome_name(sa->outcome));
+	jw_string(j, "reason", sa->outcome == SA_ANSWERED ?
 		    NULL : sa_reason_name(sa->reason));
 	response_json(j, sa);
-	json_uint(j, "retries", sa->retries);
+	jw_uint(j, "retries", sa->retries);
 	if (sa->has_response)
-		json_number(j, "latency_us", sa->latency_ns / 1000);
+		jw_number(j, "latency_us", sa->latency_ns / 1000);
 	else
-		json_null(j, "latency_us");
+		jw_null(j, "latency_us");
 	if (q.has_sm_key)
-		json_bool(j, "sm_key_used", q.sm_key_used);
+		jw_bool(j, "sm_key_used", q.sm_key_used);
 	else
-		json_null(j, "sm_key_used");
+		jw_null(j, "sm_key_used");
 	if (sa->capture_lost)
-		json_bool(j, "capture_lost", true);
+		jw_bool(j, "capture_lost", true);
 }
 
 /* For class 0x81 without the direction bit. */
@@ -285,22 +285,22 @@ static void mad_json(struct json *j, const struct mad_record *m)
 	uint16_t attr_id = mad_get16(mad + MAD_ATTR_ID);
 	char path[PATH_TEXT_MAX];
 
-	json_string(j, "direction", m->capture->sent ? "sent" : "received");
+	jw_string(j, "direction", m->capture->sent ? "sent" : "received");
 	name_or_hex(j, "class", class_name(mgmt_class), mgmt_class, 2);
-	json_uint(j, "class_id", mgmt_class);
+	jw_uint(j, "class_id", mgmt_class);
 	name_or_hex(j, "method", method_name(mgmt_class, mad[MAD_METHOD]),
 		    mad[MAD_METHOD], 2);
 	name_or_hex(j, "attribute", attribute_name(mgmt_class, attr_id),
 		    attr_id, 4);
-	json_uint(j, "attribute_id", attr_id);
-	json_hex(j, "attribute_modifier", mad_get32(mad + MAD_ATTR_MOD), 8);
-	json_hex(j, "tid", mad_get64(mad + MAD_TID), 16);
-	json_uint(j, "status_code", mad_status(mad));
+	jw_uint(j, "attribute_id", attr_id);
+	jw_hex(j, "attribute_modifier", mad_get32(mad + MAD_ATTR_MOD), 8);
+	jw_hex(j, "tid", mad_get64(mad + MAD_TID), 16);
+	jw_uint(j, "status_code", mad_status(mad));
 	requester_json(j, "peer", &m->peer);
 	if (mgmt_class == CLASS_SUBN_DIR)
-		json_string(j, "path", path_text(path, mad, m->capture->len) ?
+		jw_string(j, "path", path_text(path, mad, m->capture->len) ?
 			    path : NULL);
-	json_string(j, "completion",
+	jw_string(j, "completion",
 		    LOOK_UP(completion_names, m->capture->completion));
 }
 
@@ -310,18 +310,18 @@ static void evidence_json(struct json *j, const struct evidence *e, size_t n)
 
 	for (i = 0; i < n; i++) {
 		if (e[i].text)
-			json_string(j, e[i].key, e[i].text);
+			jw_string(j, e[i].key, e[i].text);
 		else
-			json_number(j, e[i].key, e[i].number);
+			jw_number(j, e[i].key, e[i].number);
 	}
 }
 
 static void alert_json(struct json *j, const struct alert_record *a)
 {
-	json_string(j, "alert", a->alert);
-	json_string(j, "severity", a->severity);
-	json_string(j, "subject", a->subject);
-	json_string(j, "text", a->text);
+	jw_string(j, "alert", a->alert);
+	jw_string(j, "severity", a->severity);
+	jw_string(j, "subject", a->subject);
+	jw_string(j, "text", a->text);
 	if (a->who)
 		requester_json(j, "requester", a->who);
 	evidence_json(j, a->evidence, a->n_evidence);
@@ -329,32 +329,32 @@ static void alert_json(struct json *j, const struct alert_record *a)
 
 static void start_json(struct json *j, const struct start_record *s)
 {
-	json_string(j, "version", s->version);
-	json_string(j, "opensm_version", s->opensm_version);
-	json_string(j, "source", s->source);
-	json_object(j, "options");
+	jw_string(j, "version", s->version);
+	jw_string(j, "opensm_version", s->opensm_version);
+	jw_string(j, "source", s->source);
+	jw_object(j, "options");
 	evidence_json(j, s->options, s->n_options);
-	json_object_end(j);
+	jw_object_end(j);
 }
 
 static void counts_json(struct json *j, const char *key,
 			const struct mad_counts *c)
 {
-	json_object(j, key);
-	json_number(j, "sm_received", c->sm_received);
-	json_number(j, "sm_sent", c->sm_sent);
-	json_number(j, "sa_received", c->sa_received);
-	json_number(j, "sa_sent", c->sa_sent);
-	json_object_end(j);
+	jw_object(j, key);
+	jw_number(j, "sm_received", c->sm_received);
+	jw_number(j, "sm_sent", c->sm_sent);
+	jw_number(j, "sa_received", c->sa_received);
+	jw_number(j, "sa_sent", c->sa_sent);
+	jw_object_end(j);
 }
 
 size_t record_json(const struct record *r, char *buf, size_t size)
 {
 	struct json j;
 
-	json_init(&j, buf, size);
-	json_time(&j, "time", r->time_ns);
-	json_string(&j, "type", record_type_name(r->type));
+	jw_init(&j, buf, size);
+	jw_time(&j, "time", r->time_ns);
+	jw_string(&j, "type", record_type_name(r->type));
 	switch (r->type) {
 	case RECORD_SA:
 		sa_json(&j, &r->sa, r->show_keys);
@@ -366,21 +366,21 @@ size_t record_json(const struct record *r, char *buf, size_t size)
 	case RECORD_TRAP:
 		trap_json(&j, r->trap.notice, r->trap.len, r->show_keys);
 		requester_json(&j, "from", &r->trap.from);
-		json_bool(&j, "repressed", r->trap.repressed);
+		jw_bool(&j, "repressed", r->trap.repressed);
 		break;
 	case RECORD_ALERT:
 		alert_json(&j, &r->alert);
 		break;
 	case RECORD_STATE:
-		json_string(&j, "state", r->state.state);
-		json_string(&j, "sm_state", r->state.sm_state);
+		jw_string(&j, "state", r->state.state);
+		jw_string(&j, "sm_state", r->state.sm_state);
 		if (r->state.text)
-			json_string(&j, "text", r->state.text);
+			jw_string(&j, "text", r->state.text);
 		break;
 	case RECORD_LOSS:
-		json_string(&j, "where", r->loss.where);
-		json_number(&j, "lost", r->loss.lost);
-		json_number(&j, "total", r->loss.total);
+		jw_string(&j, "where", r->loss.where);
+		jw_number(&j, "lost", r->loss.lost);
+		jw_number(&j, "total", r->loss.total);
 		break;
 	case RECORD_START:
 		start_json(&j, &r->start);
@@ -389,8 +389,8 @@ size_t record_json(const struct record *r, char *buf, size_t size)
 		start_json(&j, &r->stop.what);
 		counts_json(&j, "captured", &r->stop.captured);
 		counts_json(&j, "opensm", &r->stop.opensm);
-		json_bool(&j, "complete", r->stop.complete);
-		json_number(&j, "lost", r->stop.lost);
+		jw_bool(&j, "complete", r->stop.complete);
+		jw_number(&j, "lost", r->stop.lost);
 		break;
 	}
 	return j.full ? 0 : j.len;
@@ -426,7 +426,7 @@ static void add_text(struct words *w, const char *text, bool quoted)
 	size_t left = strlen(text), len, bad, i;
 
 	while (left) {
-		len = json_utf8(p, left, &bad);
+		len = jw_utf8(p, left, &bad);
 		if (!len || is_unprintable(p, len) ||
 		    (quoted && (*p == '"' || *p == '\\'))) {
 			if (!len)
@@ -452,8 +452,8 @@ static void add_gid(struct words *w, const uint8_t gid[16])
 	char text[64];
 	struct json j;
 
-	json_init(&j, text, sizeof(text));
-	json_gid(&j, NULL, gid);
+	jw_init(&j, text, sizeof(text));
+	jw_gid(&j, NULL, gid);
 	words_add(w, "%.*s", (int)j.len - 2, text + 1);	/* no quotes */
 }
 
@@ -550,7 +550,8 @@ static void sa_line(struct words *w, const struct sa_record *sa,
 		break;
 	case SA_UNANSWERED:
 		words_add(w, "no answer: %s%s", reason_words(sa->reason),
-			  sa->capture_lost ? " (or it was among the captures that were lost)" : "");
+			  sa->capture_lost ? " (or it was among the captures "
+			  "that were lost)" : "");
 		break;
 	case SA_FAILED:
 		words_add(w, "failed: %s", reason_words(sa->reason));

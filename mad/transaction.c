@@ -273,7 +273,7 @@ static void emit_sa(struct transactions *t, const struct entry *e,
 		sa->latency_ns = elapsed(e->answer_ns, e->first_ns);
 		t->stats.answered++;
 	} else if (outcome == SA_UNANSWERED) {
-		sa->capture_lost = t->loss_ns >= e->first_ns;
+		sa->capture_lost = t->loss_ns && t->loss_ns >= e->first_ns;
 		t->stats.unanswered++;
 	} else {
 		t->stats.failed++;
@@ -456,9 +456,16 @@ static void put_request(struct transactions *t, const struct mad_capture *cap)
 	e = find_request(bucket, &key, cap);
 	t->stats.requests++;
 
-	/* Whether a tick came before this copy must make no difference. */
-	if (e && e->state == OUTSTANDING &&
-	    elapsed(cap->mono_ns, e->first_ns) >= t->opts.unanswered_ns) {
+	/*
+	 * What is over makes room for a new one: answered, or waiting for too
+	 * long, whether a tick came before this copy or not.
+	 */
+	if (e && e->state == HELD) {
+		finish_held(t, e, cap->mono_ns);
+		e = find_request(bucket, &key, cap);
+	} else if (e && e->state == OUTSTANDING &&
+		   elapsed(cap->mono_ns, e->first_ns) >=
+		   t->opts.unanswered_ns) {
 		finish_unanswered(t, e, cap->mono_ns);
 		e = find_request(bucket, &key, cap);
 	}

@@ -283,11 +283,11 @@ static void m_key_json(struct json *j, const uint8_t *details, size_t len)
 	const char *name = m_key_method(details, len);
 
 	if (!name && len > M_KEY_TRAP_METHOD)
-		json_hex(j, "method", details[M_KEY_TRAP_METHOD], 2);
+		jw_hex(j, "method", details[M_KEY_TRAP_METHOD], 2);
 	else
-		json_string(j, "method", name);
-	json_string(j, "attribute", m_key_attribute(details, len));
-	json_string(j, "dr_return_path",
+		jw_string(j, "method", name);
+	jw_string(j, "attribute", m_key_attribute(details, len));
+	jw_string(j, "dr_return_path",
 		    m_key_path(details, len, path) ? path : NULL);
 }
 
@@ -315,7 +315,7 @@ static void details_json(struct json *j, const uint8_t *notice, size_t len,
 	const uint8_t *details = n ? notice + NOTICE_DETAILS : NULL;
 	struct sa_field raw = raw_field(n);
 
-	json_object(j, "details");
+	jw_object(j, "details");
 	if (!trap || !trap->fields) {
 		field_json(j, &raw, details, n, show_keys);
 	} else {
@@ -324,7 +324,7 @@ static void details_json(struct json *j, const uint8_t *notice, size_t len,
 		if (trap->fields == m_key_fields)
 			m_key_json(j, details, n);
 	}
-	json_object_end(j);
+	jw_object_end(j);
 }
 
 void trap_json(struct json *j, const uint8_t *notice, size_t len,
@@ -338,35 +338,35 @@ void trap_json(struct json *j, const uint8_t *notice, size_t len,
 	char number[4];
 
 	if (len <= NOTICE_TYPE) {
-		json_null(j, "generic");
-		json_null(j, "trap_type");
+		jw_null(j, "generic");
+		jw_null(j, "trap_type");
 	} else {
 		uint8_t type = notice[NOTICE_TYPE] & 0x7f;
 
-		json_bool(j, "generic", generic);
+		jw_bool(j, "generic", generic);
 		name = type_name(type);
 		if (!name) {
 			sprintf(number, "%hhu", type);
 			name = number;
 		}
-		json_string(j, "trap_type", name);
+		jw_string(j, "trap_type", name);
 	}
 
 	if (!generic && len > NOTICE_TYPE) {
 		if (has_number)
-			json_hex(j, "device_id",
+			jw_hex(j, "device_id",
 				 mad_get16(notice + NOTICE_NUMBER), 4);
 		else
-			json_null(j, "device_id");
+			jw_null(j, "device_id");
 		if (has_producer)
-			json_hex(j, "vendor_id",
+			jw_hex(j, "vendor_id",
 				 get24(notice + NOTICE_PRODUCER), 6);
 		else
-			json_null(j, "vendor_id");
+			jw_null(j, "vendor_id");
 	} else if (has_number) {
-		json_uint(j, "trap_number", mad_get16(notice + NOTICE_NUMBER));
+		jw_uint(j, "trap_number", mad_get16(notice + NOTICE_NUMBER));
 	} else {
-		json_null(j, "trap_number");
+		jw_null(j, "trap_number");
 	}
 
 	if (generic && has_producer) {
@@ -374,29 +374,29 @@ void trap_json(struct json *j, const uint8_t *notice, size_t len,
 
 		name = producer_name(producer);
 		if (name)
-			json_string(j, "producer", name);
+			jw_string(j, "producer", name);
 		else
-			json_hex(j, "producer", producer, 6);
+			jw_hex(j, "producer", producer, 6);
 	} else {
-		json_null(j, "producer");	/* a vendor's notice has none */
+		jw_null(j, "producer");	/* a vendor's notice has none */
 	}
 
 	if (len >= NOTICE_ISSUER_LID + 2)
-		json_uint(j, "issuer_lid",
+		jw_uint(j, "issuer_lid",
 			  mad_get16(notice + NOTICE_ISSUER_LID));
 	else
-		json_null(j, "issuer_lid");
+		jw_null(j, "issuer_lid");
 
 	if (len >= NOTICE_SIZE &&
 	    memcmp(notice + NOTICE_ISSUER_GID, no_gid, sizeof(no_gid)) != 0)
-		json_gid(j, "issuer_gid", notice + NOTICE_ISSUER_GID);
+		jw_gid(j, "issuer_gid", notice + NOTICE_ISSUER_GID);
 	else
-		json_null(j, "issuer_gid");
+		jw_null(j, "issuer_gid");
 
 	if (has_number)
 		details_json(j, notice, len, show_keys);
 	else
-		json_null(j, "details");
+		jw_null(j, "details");
 }
 
 static void add_details(struct words *w, const uint8_t *notice, size_t len,

@@ -2,17 +2,22 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "file.h"
 
-enum { FILE_MODE = 0640, TAIL = 64 * 1024 };
+enum { FILE_MODE = 0640, OPEN_TRIES = 8 };
+
+/* How each line of ours begins. */
+static const char line_start[] = "{\"seq\":";
 
 static bool fail(struct file *f, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -49,16 +54,52 @@ void file_close(struct file *f)
 	f->fd = -1;
 }
 
+/* Was it moved away (logrotate) or removed? */
+static bool file_moved(const struct file *f)
+{
+	struct stat here, there;
+
+	if (f->fd < 0 || fstat(f->fd, &here))
+		return false;
+	return lstat(f->path, &there) || here.st_ino != there.st_ino ||
+	       here.st_dev != there.st_dev;
+}
+
+static bool is_ours(const char *line, size_t len)
+{
+	size_t n = sizeof(line_start) - 1;
+
+	return len && !memcmp(line, line_start, len < n ? len : n);
+}
+
+/* The sequence number of the last line of ours in whole lines, or 0. */
+static uint64_t last_number(const char *text, size_t len)
+{
+	const char *line, *newline;
+
+	while (len) {
+		newline = memrchr(text, '\n', len - 1);
+		line = newline ? newline + 1 : text;
+		if (is_ours(line, (size_t)(text + len - line)))
+			return strtoull(line + sizeof(line_start) - 1, NULL,
+					10);
+		len = (size_t)(line - text);
+	}
+	return 0;
+}
+
 /*
  * Where the file ends: a process that was killed may have left half a line,
  * which is no record and is taken away; the last whole one has the sequence
- * number. Lines that are not ours count as none.
+ * number. A file that is not of our lines is somebody else's: hands off.
  */
 static bool read_end(struct file *f)
 {
-	size_t want = f->size < TAIL ? (size_t)f->size : TAIL;
-	char *tail = f->buffer;	/* empty now, and larger */
-	char *last, *newline, *seq;
+	char *tail = f->buffer;	/* empty now, and longer than any line */
+	size_t want = f->size < sizeof(f->buffer) - 1 ?
+			      (size_t)f->size : sizeof(f->buffer) - 1;
+	const char *newline;
+	size_t whole;
 	ssize_t n;
 
 	f->last_line = 0;
@@ -69,75 +110,96 @@ static bool read_end(struct file *f)
 	if (n < 0 || (size_t)n != want)
 		return fail(f, "%s: its end cannot be read: %s", f->path,
 			    n < 0 ? strerror(errno) : "it shrinks");
+	tail[want] = '\0';
 	newline = memrchr(tail, '\n', want);
-	if (!newline || newline != tail + want - 1) {
-		f->torn = true;
-		want = newline ? (size_t)(newline + 1 - tail) : 0;
-		if (!want && f->size > TAIL)
-			return fail(f, "%s: not a file of lines", f->path);
-		f->size -= (size_t)n - want;
-		if (ftruncate(f->fd, (off_t)f->size))
-			return fail(f, "%s: half a line cannot be taken away: %s",
-				    f->path, strerror(errno));
-		if (!want)
-			return true;
+	whole = newline ? (size_t)(newline + 1 - tail) : 0;
+	f->last_line = last_number(tail, whole);
+	if (!f->last_line &&
+	    (whole || want < f->size || !is_ours(tail, want)))
+		return fail(f, "%s: is not empty, and no file of osmsnoop",
+			    f->path);
+	if (whole == want)
+		return true;
+	f->torn = !f->half;
+	f->half = false;
+	f->size -= want - whole;
+	if (ftruncate(f->fd, (off_t)f->size))
+		return fail(f, "%s: half a line cannot be taken away: %s",
+			    f->path, strerror(errno));
+	return true;
+}
+
+/* Open it, and say whether it is new. */
+static int open_or_create(const char *path, bool *created)
+{
+	/* not blocking: it may be a pipe that nobody reads */
+	const int flags = O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC |
+			  O_NONBLOCK | O_NOCTTY;
+	int fd, tries;
+
+	for (tries = 0; tries < OPEN_TRIES; tries++) {
+		*created = false;
+		fd = open(path, flags);
+		if (fd >= 0 || errno != ENOENT)
+			break;
+		*created = true;
+		fd = open(path, flags | O_CREAT | O_EXCL, FILE_MODE);
+		if (fd >= 0 || errno != EEXIST)
+			break;
 	}
-	last = want > 1 ? memrchr(tail, '\n', want - 1) : NULL;
-	last = last ? last + 1 : tail;
-	tail[want - 1] = '\0';
-	seq = strstr(last, "\"seq\":");
-	if (seq)
-		f->last_line = strtoull(seq + strlen("\"seq\":"), NULL, 10);
+	return fd;
+}
+
+static bool open_and_lock(struct file *f)
+{
+	struct stat st;
+	bool created;
+
+	f->fd = open_or_create(f->path, &created);
+	if (f->fd < 0)
+		return fail(f, "%s: %s", f->path,
+			    errno == ELOOP ? "is a symbolic link" :
+					     strerror(errno));
+	if (fstat(f->fd, &st))
+		return fail(f, "%s: %s", f->path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return fail(f, "%s: is no regular file", f->path);
+	if (flock(f->fd, LOCK_EX | LOCK_NB))
+		return fail(f, "%s: %s", f->path,
+			    errno == EWOULDBLOCK ?
+				    "is written by another process" :
+				    strerror(errno));
+	/* a new file has the mode whatever the umask; an old one keeps its */
+	if (created && fchmod(f->fd, FILE_MODE))
+		return fail(f, "%s: %s", f->path, strerror(errno));
+	/* only now, with the lock, does it stay as it is */
+	if (fstat(f->fd, &st))
+		return fail(f, "%s: %s", f->path, strerror(errno));
+	f->size = (uint64_t)st.st_size;
 	return true;
 }
 
 bool file_open(struct file *f)
 {
-	/* not blocking: it may be a pipe that nobody reads */
-	const int flags = O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW |
-			  O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-	struct stat st;
+	int tries = OPEN_TRIES;
+	bool moved;
 
-	file_close(f);
 	f->used = 0;
 	f->buffered = 0;
-	f->fd = open(f->path, flags, FILE_MODE);
-	if (f->fd < 0)
-		return fail(f, "%s: %s", f->path,
-			    errno == ELOOP ? "is a symbolic link" :
-					     strerror(errno));
-	if (fstat(f->fd, &st)) {
-		fail(f, "%s: %s", f->path, strerror(errno));
-		goto close;
-	}
-	if (!S_ISREG(st.st_mode)) {
-		fail(f, "%s: is no regular file", f->path);
-		goto close;
-	}
-	if (flock(f->fd, LOCK_EX | LOCK_NB)) {
-		fail(f, "%s: is written by another process", f->path);
-		goto close;
-	}
-	/* a new file has the mode whatever the umask; an old one keeps its */
-	if (!st.st_size && (st.st_mode & 07777) != FILE_MODE &&
-	    st.st_uid == geteuid())
-		(void)!fchmod(f->fd, FILE_MODE);
-	f->size = (uint64_t)st.st_size;
-	if (read_end(f))
+	do {
+		file_close(f);
+		if (!open_and_lock(f))
+			goto close;
+		/* whoever had the lock may have rotated it meanwhile */
+		moved = file_moved(f);
+	} while (moved && --tries);
+	if (moved)
+		fail(f, "%s: is moved all the time", f->path);
+	else if (read_end(f))
 		return true;
 close:
 	file_close(f);
 	return false;
-}
-
-bool file_moved(const struct file *f)
-{
-	struct stat here, there;
-
-	if (f->fd < 0 || fstat(f->fd, &here))
-		return false;
-	return lstat(f->path, &there) || here.st_ino != there.st_ino ||
-	       here.st_dev != there.st_dev;
 }
 
 /* Lines in the first `len` bytes. */
@@ -153,6 +215,41 @@ static uint64_t lines(const char *text, size_t len)
 	return n;
 }
 
+/*
+ * write(), where a file size limit (ulimit -f) is an error like any other:
+ * its signal would end OpenSM, on whose threads we write at start and end.
+ */
+static ssize_t write_calmly(int fd, const char *data, size_t len)
+{
+	const struct timespec now = { 0 };
+	sigset_t limit, before;
+	ssize_t n;
+	int error;
+
+	sigemptyset(&limit);
+	sigaddset(&limit, SIGXFSZ);
+	pthread_sigmask(SIG_BLOCK, &limit, &before);
+	n = write(fd, data, len);
+	error = errno;
+	if (n < 0 && error == EFBIG)
+		sigtimedwait(&limit, NULL, &now);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = error;
+	return n;
+}
+
+/* The last `len` bytes are half a line. */
+static void cut_back(struct file *f, size_t len)
+{
+	struct stat st;
+
+	/* not by f->size: somebody may have emptied the file meanwhile */
+	if (fstat(f->fd, &st) || (uint64_t)st.st_size < len)
+		return;
+	/* should this fail, file_open() takes it away */
+	f->half = ftruncate(f->fd, st.st_size - (off_t)len) != 0;
+}
+
 bool file_flush(struct file *f, uint64_t *lost)
 {
 	size_t done = 0, whole;
@@ -161,7 +258,7 @@ bool file_flush(struct file *f, uint64_t *lost)
 	ssize_t n;
 
 	while (done < f->used) {
-		n = write(f->fd, f->buffer + done, f->used - done);
+		n = write_calmly(f->fd, f->buffer + done, f->used - done);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
@@ -175,11 +272,11 @@ bool file_flush(struct file *f, uint64_t *lost)
 		return true;
 	}
 
-	fail(f, "%s: %s", f->path, strerror(errno ? errno : ENOSPC));
+	fail(f, "%s: %s", f->path, strerror(errno));
 	newline = done ? memrchr(f->buffer, '\n', done) : NULL;
 	whole = newline ? (size_t)(newline + 1 - f->buffer) : 0;
 	if (whole < done)
-		(void)!ftruncate(f->fd, (off_t)(f->size + whole));
+		cut_back(f, done - whole);
 	written = lines(f->buffer, whole);
 	*lost += f->buffered - written;
 	f->last_line -= f->buffered - written;
@@ -213,21 +310,33 @@ static bool rotate(struct file *f)
 	return true;
 }
 
+static bool file_next(struct file *f, uint64_t *lost)
+{
+	if (!file_open(f))
+		return false;
+	*lost += f->torn;
+	return true;
+}
+
 bool file_turn(struct file *f, size_t len, uint64_t *lost)
 {
-	bool moved = file_moved(f);
-	bool full = f->size + f->used + len > f->max_bytes &&
-		    f->size + f->used > 0;
-
-	if (!moved && !full)
+	if (f->size + f->used + len <= f->max_bytes || !(f->size + f->used))
 		return true;
 	if (!file_flush(f, lost))
 		return false;
-	if (!moved && !rotate(f)) {
+	/* what was moved away is not ours to rename, nor is what came then */
+	if (!file_moved(f) && !rotate(f)) {
 		file_close(f);
 		return false;
 	}
-	return file_open(f);
+	return file_next(f, lost);
+}
+
+bool file_follow(struct file *f, uint64_t *lost)
+{
+	if (!file_moved(f))
+		return true;
+	return file_flush(f, lost) && file_next(f, lost);
 }
 
 bool file_put(struct file *f, const char *line, size_t len, uint64_t *lost)

@@ -23,7 +23,8 @@ struct file {
 	int fd;			/* -1 = not open */
 	uint64_t size;		/* what the file has, without the buffer */
 	uint64_t last_line;	/* sequence number that its last line has */
-	bool torn;		/* the last line was cut and was taken away */
+	bool torn;		/* file_open() took half a line away */
+	bool half;		/* half a line, counted as lost, is still there */
 	size_t used;		/* bytes in the buffer, whole lines */
 	uint64_t buffered;	/* lines in the buffer */
 	char reason[512];	/* why the last call failed */
@@ -36,18 +37,21 @@ void file_init(struct file *f, const char *path, uint64_t max_bytes,
 
 /*
  * Open or create it (mode 0640, never through a symbolic link, never one that
- * another process writes). Sets last_line to the sequence number at its end,
- * 0 for a new file. False with a reason.
+ * another process writes or that is not of our lines). Sets last_line to the
+ * sequence number at its end, 0 for a new file, and torn. False with a reason.
  */
 bool file_open(struct file *f);
 bool file_is_open(const struct file *f);
 
 /*
- * Would `len` more bytes be too many, or has the file been moved? Then the
- * next file is begun and last_line is 0 again. False when it cannot be: the
- * file is then closed. Empties the buffer first (see file_flush).
+ * Would `len` more bytes be too many? Then the next file is begun and
+ * last_line is 0 again. False when it cannot be: the file is then closed.
+ * Empties the buffer first (see file_flush).
  */
 bool file_turn(struct file *f, size_t len, uint64_t *lost);
+
+/* The same for a file that was moved away (logrotate) or removed. */
+bool file_follow(struct file *f, uint64_t *lost);
 
 /* Put one line, with its newline, into the buffer. It has to fit in it. */
 bool file_put(struct file *f, const char *line, size_t len, uint64_t *lost);
@@ -58,9 +62,6 @@ bool file_put(struct file *f, const char *line, size_t len, uint64_t *lost);
  * last_line is that of the last line that is there.
  */
 bool file_flush(struct file *f, uint64_t *lost);
-
-/* Was it moved away (logrotate) or removed? */
-bool file_moved(const struct file *f);
 
 void file_close(struct file *f);
 

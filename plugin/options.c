@@ -14,6 +14,9 @@
 #define PREFIX "osmsnoop."
 #define BLANKS " \t\r\n"
 
+/* Bytes of a word that an error repeats: it has to fit into a log line. */
+enum { SHOWN = 200 };
+
 static bool is_null(const char *value)
 {
 	return !strcmp(value, "(null)");
@@ -22,6 +25,7 @@ static bool is_null(const char *value)
 /* A whole decimal or 0x number of at most `max`, then perhaps K, M or G. */
 static bool number(const char *value, bool suffix, uint64_t max, uint64_t *out)
 {
+	bool hex = value[0] == '0' && (value[1] == 'x' || value[1] == 'X');
 	unsigned shift = 0;
 	uintmax_t n;
 	char *end;
@@ -29,7 +33,8 @@ static bool number(const char *value, bool suffix, uint64_t max, uint64_t *out)
 	if (*value < '0' || *value > '9')
 		return false;
 	errno = 0;
-	n = strtoumax(value, &end, 0);
+	/* 010 is ten here, not eight */
+	n = strtoumax(value, &end, hex ? 16 : 10);
 	if (errno)
 		return false;
 	if (suffix && *end) {
@@ -68,7 +73,14 @@ static bool parse_source(struct options *o, const char *value)
 	return true;
 }
 
-/* The next of `*text` up to one of `stop` or the end; `*text` moves behind. */
+/* Sources that are known, and not built into this version. */
+static bool is_other_source(const char *value)
+{
+	return !strcasecmp(value, "kernel") || !strcasecmp(value, "bpf") ||
+	       !strncasecmp(value, "bpf:", 4);
+}
+
+/* The next of `*text` up to `stop` or the end; `*text` moves behind. */
 static size_t cut(const char **text, char stop, const char **part)
 {
 	size_t len = strcspn(*text, (char[]){ stop, '\0' });
@@ -100,10 +112,28 @@ static bool part_number(const char *part, size_t len, uint64_t max,
 /* One filter as written, before it is known which class an attribute is of. */
 struct filter_words {
 	umad_filter_t filter;
+	unsigned given;		/* bits of the keys that it has */
 	bool smp;		/* class:smp, which is two classes */
 	const char *attr;
 	size_t attr_len;
 };
+
+enum {
+	GIVEN_CLASS = 1,
+	GIVEN_ATTR = 2,
+	GIVEN_VERSION = 4,
+	GIVEN_OUI = 8,
+	GIVEN_ERRORS = 16,
+};
+
+/* The second of two would hide the first. */
+static bool is_first(struct filter_words *w, unsigned key)
+{
+	bool first = !(w->given & key);
+
+	w->given |= key;
+	return first;
+}
 
 static bool parse_class(struct filter_words *w, const char *value, size_t len)
 {
@@ -132,20 +162,23 @@ static bool parse_filter_word(struct filter_words *w, const char *word,
 	uint64_t n = 1;
 
 	if (is_word(word, key_len, "class"))
-		return parse_class(w, value, value_len);
+		return is_first(w, GIVEN_CLASS) &&
+		       parse_class(w, value, value_len);
 	if (is_word(word, key_len, "attr")) {
 		w->attr = value;
 		w->attr_len = value_len;
-		return value_len > 0;
+		return is_first(w, GIVEN_ATTR) && value_len > 0;
 	}
 	if (is_word(word, key_len, "version")) {
-		if (!part_number(value, value_len, 0xff, &n))
+		if (!is_first(w, GIVEN_VERSION) ||
+		    !part_number(value, value_len, 0xff, &n))
 			return false;
 		w->filter.mgmt_version = (uint8_t)n;
 		return true;
 	}
 	if (is_word(word, key_len, "oui")) {
-		if (!part_number(value, value_len, 0xffffff, &n))
+		if (!is_first(w, GIVEN_OUI) ||
+		    !part_number(value, value_len, 0xffffff, &n))
 			return false;
 		w->filter.oui[0] = (uint8_t)(n >> 16);
 		w->filter.oui[1] = (uint8_t)(n >> 8);
@@ -153,7 +186,8 @@ static bool parse_filter_word(struct filter_words *w, const char *word,
 		return true;
 	}
 	if (is_word(word, key_len, "errors")) {
-		if (colon && !part_number(value, value_len, 1, &n))
+		if (!is_first(w, GIVEN_ERRORS) ||
+		    (colon && !part_number(value, value_len, 1, &n)))
 			return false;
 		w->filter.errors = (uint8_t)n;
 		return true;
@@ -202,9 +236,12 @@ static bool parse_filter(struct options *o, const char *value)
 	o->n_filters = 0;
 	if (is_null(value))
 		return true;
+	/* cut() does not see an empty part at the end */
+	if (*value && value[strlen(value) - 1] == ';')
+		return false;
 	do {
 		len = cut(&text, ';', &words);
-		if (!len || len >= sizeof(one))
+		if (!len || len >= sizeof(one) || words[len - 1] == ',')
 			return false;
 		memcpy(one, words, len);
 		one[len] = '\0';
@@ -274,8 +311,12 @@ static bool parse_names(struct options *o, const char *value)
 
 static bool parse_snaplen(struct options *o, const char *value)
 {
-	return number32(value, 0, UINT32_MAX, &o->snaplen) &&
-	       (!o->snaplen || o->snaplen >= MAD_HDR_SIZE);
+	uint64_t n;
+
+	if (!number(value, true, UINT32_MAX, &n) || (n && n < MAD_HDR_SIZE))
+		return false;
+	o->snaplen = (uint32_t)n;
+	return true;
 }
 
 static bool parse_ring(struct options *o, const char *value)
@@ -313,11 +354,11 @@ static bool parse_unanswered(struct options *o, const char *value)
 }
 
 const struct option options_table[OPTIONS_COUNT] = {
-	{ "source", "auto", "auto or tap (kernel and bpf are not built in)",
+	{ "source", "auto", "auto or tap",
 	  "where captures come from; auto is tap in this version",
 	  parse_source },
 	{ "filter", "(null)",
-	  "filters with ';' between, each of class:NAME|N, version:N, attr:NAME|N, oui:0xN and errors with ',' between; version and attr need a class, oui one of 0x30 to 0x4f; at most 64",
+	  "(null) or filters with ';' between, each of class:NAME|N, version:N, attr:NAME|N, oui:0xN and errors with ',' between; version and attr need a class, oui one of 0x30 to 0x4f; at most 64",
 	  "capture only MADs that pass one of these umad filters",
 	  parse_filter },
 	{ "log", "audit", "none, audit or all",
@@ -340,7 +381,7 @@ const struct option options_table[OPTIONS_COUNT] = {
 	{ "snaplen", "1024", "0 (all) or 24 and more",
 	  "bytes kept of one capture", parse_snaplen },
 	{ "ring", "16M", "64K to 1G", "bytes of the tap's ring", parse_ring },
-	{ "max_bytes", "1G", "64K and more",
+	{ "max_bytes", "1G", "64K to 1048576G",
 	  "size at which a file is rotated", parse_max_bytes },
 	{ "max_files", "8", "1 to 1000",
 	  "files kept of each, the current one included", parse_max_files },
@@ -400,9 +441,26 @@ static void list_keys(char *buf, size_t size)
 						len ? ", " : "",
 						options_table[i].key);
 	if (len < size)
-		snprintf(buf + len, size - len, ", config");
+		snprintf(buf + len, size - len,
+			 " and, on the option line, config");
 }
 
+static bool refuse(const struct option *option, const char *value,
+		   const char *where, char *error, size_t size)
+{
+	bool filter = option->parse == parse_filter;
+
+	if (option->parse == parse_source && is_other_source(value))
+		return fail(error, size,
+			    "%.*s: source %.*s is not built into this version; accepted: %s",
+			    SHOWN, where, SHOWN, value, option->accepts);
+	return fail(error, size, "%.*s: no value for %s; accepted: %s%s%s",
+		    SHOWN, where, option->key, option->accepts,
+		    filter ? "; names of classes: " : "",
+		    filter ? class_names_accepted() : "");
+}
+
+/* `where` is the word, or file and line with what stands there. */
 static bool set(struct options *o, const char *key, const char *value,
 		const char *where, char *error, size_t size)
 {
@@ -416,36 +474,48 @@ static bool set(struct options *o, const char *key, const char *value,
 			continue;
 		if (!option->parse)
 			return fail(error, size,
-				    "%s: '%s' is not built into this version",
-				    where, key);
-		if (!take(o, i, value))
-			return fail(error, size,
-				    "%s: '%s' is no value for %s; accepted: %s",
-				    where, value, key, option->accepts);
-		return true;
+				    "%.*s: %s is not built into this version",
+				    SHOWN, where, key);
+		return take(o, i, value) ||
+		       refuse(option, value, where, error, size);
 	}
 	list_keys(keys, sizeof(keys));
-	return fail(error, size, "%s: there is no option '%s'; accepted: %s",
-		    where, key, keys);
+	return fail(error, size, "%.*s: no option has this name; accepted: %s",
+		    SHOWN, where, keys);
+}
+
+static bool set_line(struct options *o, const char *key, const char *value,
+		     const char *place, char *error, size_t size)
+{
+	char where[2 * OPTION_VALUE_MAX];
+
+	snprintf(where, sizeof(where), "%s: %s %s", place, key, value);
+	return set(o, key, value, where, error, size);
 }
 
 /* One `key value` a line, `#` to the end of it a comment, as in opensm.conf */
 static bool read_file(struct options *o, const char *path, char *error,
 		      size_t size)
 {
-	char line[OPTION_VALUE_MAX + 64], where[PATH_MAX + 32];
+	char line[OPTION_VALUE_MAX + 64], where[OPTION_VALUE_MAX];
 	char *key, *value, *more;
 	bool well = true;
 	unsigned n = 0;
 	FILE *file;
 
+	/* relative to what? -B changes the folder that OpenSM runs in */
+	if (path[0] != '/')
+		return fail(error, size,
+			    PREFIX "config=%.*s: accepted: an absolute path",
+			    SHOWN, path);
 	file = fopen(path, "re");
 	if (!file)
-		return fail(error, size, PREFIX "config=%s: %s", path,
+		return fail(error, size, PREFIX "config=%.*s: %s", SHOWN, path,
 			    strerror(errno));
 	while (well && fgets(line, sizeof(line), file)) {
 		n++;
-		snprintf(where, sizeof(where), "%s line %u", path, n);
+		snprintf(where, sizeof(where), "%.*s line %u", SHOWN / 2, path,
+			 n);
 		if (!strchr(line, '\n') && !feof(file)) {
 			well = fail(error, size, "%s: longer than %zu bytes",
 				    where, sizeof(line) - 2);
@@ -457,17 +527,17 @@ static bool read_file(struct options *o, const char *path, char *error,
 			continue;
 		value = strtok_r(NULL, BLANKS, &more);
 		if (!value)
-			well = fail(error, size, "%s: '%s' has no value", where,
-				    key);
+			well = fail(error, size, "%s: '%.*s' has no value",
+				    where, SHOWN, key);
 		else if (strtok_r(NULL, BLANKS, &more))
 			well = fail(error, size,
-				    "%s: more than one value for '%s'", where,
-				    key);
+				    "%s: more than one value for '%.*s'",
+				    where, SHOWN, key);
 		else
-			well = set(o, key, value, where, error, size);
+			well = set_line(o, key, value, where, error, size);
 	}
 	if (well && ferror(file))
-		well = fail(error, size, PREFIX "config=%s: %s", path,
+		well = fail(error, size, PREFIX "config=%.*s: %s", SHOWN, path,
 			    strerror(errno));
 	fclose(file);
 	return well;
@@ -484,6 +554,7 @@ static bool each_word(struct options *o, const char *line,
 		      char *error, size_t size)
 {
 	char *words = strdup(line), *word, *value, *more, *whole;
+	char keys[512];
 	bool well = true;
 
 	if (!words)
@@ -498,10 +569,11 @@ static bool each_word(struct options *o, const char *line,
 			break;
 		}
 		value = strchr(word, '=');
-		if (!value || !value[1]) {
+		if (!value) {
+			list_keys(keys, sizeof(keys));
 			well = fail(error, size,
-				    "'%s': expected " PREFIX "KEY=VALUE",
-				    whole);
+				    "%.*s: expected " PREFIX "KEY=VALUE, KEY being one of %s",
+				    SHOWN, whole, keys);
 		} else {
 			*value++ = '\0';
 			well = each(o, word + strlen(PREFIX), value, whole,
@@ -534,6 +606,12 @@ bool options_parse(struct options *o, const char *line, char *error,
 	if (!line)
 		return true;
 	/* files first: words on the line win, wherever they stand */
-	return each_word(o, line, word_config, error, size) &&
-	       each_word(o, line, word_option, error, size);
+	if (!each_word(o, line, word_config, error, size) ||
+	    !each_word(o, line, word_option, error, size))
+		return false;
+	if (o->trace[0] && !strcmp(o->trace, o->audit))
+		return fail(error, size,
+			    PREFIX "trace and " PREFIX "audit are both %.*s; accepted: two files",
+			    SHOWN, o->trace);
+	return true;
 }

@@ -48,38 +48,47 @@ static bool put_line(struct sink_json *s, const char *json, size_t len)
 	return file_put(&s->file, s->line, n, &s->lost);
 }
 
+/* Say in the file what is missing in it; what is lost stays so till then. */
+static bool tell_lost(struct sink_json *s)
+{
+	char json[RECORD_JSON_MAX];
+	uint64_t lost = s->lost;
+	struct record r = {
+		.type = RECORD_LOSS,
+		.time_ns = clock_ns(CLOCK_REALTIME),
+		.loss = { .where = "file", .lost = lost,
+			  .total = s->total + lost },
+	};
+	size_t len = record_json(&r, json, sizeof(json));
+
+	/* through to the disk, or the failure would come later */
+	if (!put_line(s, json, len) || !file_flush(&s->file, &s->lost)) {
+		/* the loss record itself is no loss */
+		s->lost = lost;
+		return false;
+	}
+	s->total += lost;
+	s->lost -= lost;
+	return true;
+}
+
 /* Begin again: the first line says what is missing. */
 static bool resume(struct sink_json *s)
 {
-	char json[RECORD_JSON_MAX];
-	struct record r = { .type = RECORD_LOSS, .time_ns = clock_ns(CLOCK_REALTIME) };
 	uint64_t lost;
-	size_t len;
 
 	if (!file_open(&s->file))
 		return false;
-	lost = s->lost + s->file.torn;
-	if (lost) {
-		r.loss = (struct loss_record){
-			.where = "file", .lost = lost, .total = s->total + lost,
-		};
-		len = record_json(&r, json, sizeof(json));
-		/* through to the disk, or the failure would come later */
-		if (!put_line(s, json, len) ||
-		    !file_flush(&s->file, &s->lost)) {
-			if (file_is_open(&s->file))
-				file_close(&s->file);
-			/* the loss record itself is no loss */
-			s->lost = lost - s->file.torn;
-			return false;
-		}
+	s->lost += s->file.torn;
+	lost = s->lost;
+	if (lost && !tell_lost(s)) {
+		file_close(&s->file);
+		return false;
 	}
 	if (s->failing)
 		sink_error(s->p_log, "5D21",
 			   "%s is written again; %" PRIu64 " records are missing",
 			   s->file.path, lost);
-	s->total += lost;
-	s->lost = 0;
 	s->failing = false;
 	return true;
 }
@@ -145,7 +154,7 @@ static void json_flush(void *state, uint64_t mono_ns)
 		return;
 	}
 	if (!file_flush(&s->file, &s->lost) ||
-	    !file_turn(&s->file, 0, &s->lost))
+	    !file_follow(&s->file, &s->lost) || (s->lost && !tell_lost(s)))
 		failed(s);
 }
 
@@ -156,7 +165,8 @@ static void json_close(void *state)
 	/* a last try for what was lost */
 	if (s->failing)
 		resume(s);
-	if (file_is_open(&s->file) && !file_flush(&s->file, &s->lost))
+	else if (!file_flush(&s->file, &s->lost) ||
+		 (s->lost && !tell_lost(s)))
 		failed(s);
 	if (s->lost)
 		sink_error(s->p_log, "5D22", "%s ends without %" PRIu64

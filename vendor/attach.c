@@ -45,13 +45,21 @@ struct place {
 struct places {
 	struct place *list;
 	size_t n, max;
-	size_t tapped;		/* found, leading to the tap already */
+	size_t tapped;		/* found, leading to the tap already ... */
+	size_t in_place;	/* ... and not because of attach */
 	ib_api_status_t status;
+	struct tap_symbol symbols[TAP_SYMBOLS];
+	/* what the dynamic linker makes of each name, or NULL */
+	const void *resolved[TAP_SYMBOLS];
+	/* the address of a function as a program at a fixed address has it:
+	 * its own stub, which goes on through a call that is found too */
+	const void *canonical[TAP_SYMBOLS];
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct place *attached;	/* what attach rewrote, to be undone */
 static size_t n_attached;
+static bool in_place;		/* calls led to the tap without attach */
 
 /* The parts of one loaded object's dynamic section that matter here. */
 struct object {
@@ -149,39 +157,70 @@ static bool add(struct places *places, void *slot, void *before, void *tap)
 	return true;
 }
 
+static bool is_attached(const _Atomic(void *) *slot)
+{
+	size_t i;
+
+	for (i = 0; i < n_attached; i++)
+		if (attached[i].slot == slot)
+			return true;
+	return false;
+}
+
+/*
+ * A call that was not made yet leads to a stub of its object. An object that
+ * has a function of this name itself means that one, unless it is the vendor
+ * layer.
+ */
+static bool is_stub(const struct object *o, const ElfW(Sym) *symbol,
+		    const void *value, const void *vendor)
+{
+	return object_contains(o, value) &&
+	       (symbol->st_shndx == SHN_UNDEF || object_contains(o, vendor));
+}
+
 /*
  * May this value be replaced? It has to lead to the vendor layer: directly,
- * through the name as the program resolves it, or through the object's own
- * stub that was not resolved yet. A pointer that the program has set to
+ * through the program's stub, or through the object's own stub whose name the
+ * dynamic linker will find there. A pointer that the program has set to
  * something else is the program's business; a call that leads elsewhere means
  * that somebody else stands in between.
  */
-static bool consider(struct places *places, const struct object *o,
-		     const struct tap_symbol *symbol, unsigned type,
+static bool consider(struct places *places, const struct object *o, size_t k,
+		     const ElfW(Sym) *symbol, unsigned type,
 		     _Atomic(void *) *slot)
 {
+	const struct tap_symbol *wanted = &places->symbols[k];
 	void *value = atomic_load(slot);
+	const void *leads = value;
 
-	if (value == symbol->tap) {
+	if (symbol->st_shndx == SHN_UNDEF && symbol->st_value)
+		places->canonical[k] =
+			(const void *)(o->base + symbol->st_value);
+	if (type == RELOC_CALL && is_stub(o, symbol, value, wanted->vendor))
+		leads = places->resolved[k] ? places->resolved[k] :
+					      wanted->vendor;
+	if (leads == wanted->tap) {
 		places->tapped++;
+		if (!is_attached(slot))
+			places->in_place++;
 		return true;
 	}
-	if (value == symbol->vendor ||
-	    value == dlsym(RTLD_DEFAULT, symbol->name) ||
-	    (type == RELOC_CALL && object_contains(o, value)))
-		return add(places, slot, value, symbol->tap);
+	if (leads == wanted->vendor ||
+	    (leads && leads == places->canonical[k]))
+		return add(places, slot, value, wanted->tap);
 	if (type == RELOC_POINTER)
 		return true;
 	snoop_error("%s in %s leads to %p already, which is not libosmvendor's",
-		    symbol->name, o->name, value);
+		    wanted->name, o->name, leads);
 	places->status = IB_INVALID_STATE;
 	return false;
 }
 
 static bool search(struct places *places, const struct object *o,
-		   const struct tap_symbol symbols[TAP_SYMBOLS],
 		   const ElfW(Rela) *rela, size_t n)
 {
+	const ElfW(Sym) *symbol;
 	const char *name;
 	unsigned type;
 	size_t i, k;
@@ -191,11 +230,11 @@ static bool search(struct places *places, const struct object *o,
 		if (type != RELOC_CALL && type != RELOC_TABLE &&
 		    type != RELOC_POINTER)
 			continue;
-		name = o->strings +
-		       o->symbols[ELF64_R_SYM(rela[i].r_info)].st_name;
+		symbol = &o->symbols[ELF64_R_SYM(rela[i].r_info)];
+		name = o->strings + symbol->st_name;
 		for (k = 0; k < TAP_SYMBOLS; k++)
-			if (!strcmp(name, symbols[k].name) &&
-			    !consider(places, o, &symbols[k], type,
+			if (!strcmp(name, places->symbols[k].name) &&
+			    !consider(places, o, k, symbol, type,
 				      (_Atomic(void *) *)(o->base +
 							  rela[i].r_offset)))
 				return false;
@@ -205,16 +244,16 @@ static bool search(struct places *places, const struct object *o,
 
 static int search_object(struct dl_phdr_info *info, size_t size, void *context)
 {
-	struct tap_symbol symbols[TAP_SYMBOLS];
 	struct places *places = context;
 	struct object o;
 
 	(void)size;
-	tap_get_symbols(symbols);
-	if (!object_read(&o, info) || object_contains(&o, symbols[0].tap))
+	if (!object_read(&o, info) ||
+	    object_contains(&o, places->symbols[0].tap))
 		return 0;
-	return !search(places, &o, symbols, o.calls, o.n_calls) ||
-	       !search(places, &o, symbols, o.data, o.n_data);
+	/* calls first: they tell the program's canonical addresses */
+	return !search(places, &o, o.calls, o.n_calls) ||
+	       !search(places, &o, o.data, o.n_data);
 }
 
 /* The protection of the page at `p` as the kernel has it, or -1. */
@@ -310,11 +349,18 @@ static bool reserve(const struct places *places)
 ib_api_status_t osm_vendor_snoop_attach(void)
 {
 	struct places places = { .status = IB_SUCCESS };
+	size_t k;
 
 	if (!tap_find_vendor()) {
 		snoop_error("libosmvendor's osm_vendor_bind and osm_vendor_send are not to be found in this process");
 		return IB_NOT_FOUND;
 	}
+
+	/* not in search_object, which runs under another of ld.so's locks */
+	tap_get_symbols(places.symbols);
+	for (k = 0; k < TAP_SYMBOLS; k++)
+		places.resolved[k] = dlsym(RTLD_DEFAULT,
+					   places.symbols[k].name);
 
 	pthread_mutex_lock(&mutex);
 	if (dl_iterate_phdr(search_object, &places))
@@ -336,6 +382,7 @@ ib_api_status_t osm_vendor_snoop_attach(void)
 		memcpy(attached + n_attached, places.list,
 		       places.n * sizeof(*attached));
 	n_attached += places.n;
+	in_place |= places.in_place > 0;
 out:
 	pthread_mutex_unlock(&mutex);
 	free(places.list);
@@ -360,9 +407,8 @@ static int lookup_object(struct dl_phdr_info *info, size_t size, void *context)
 
 ib_api_status_t osm_vendor_snoop_detach(void)
 {
-	ib_api_status_t status = IB_SUCCESS;
 	struct lookup lookup;
-	size_t i;
+	size_t i, left = 0;
 
 	pthread_mutex_lock(&mutex);
 	for (i = 0; i < n_attached; i++) {
@@ -371,13 +417,15 @@ ib_api_status_t osm_vendor_snoop_detach(void)
 		    atomic_load(attached[i].slot) != attached[i].tap)
 			continue;
 		if (!place_write(&attached[i], attached[i].before))
-			status = IB_INVALID_PERMISSION;
+			attached[left++] = attached[i];
 	}
-	free(attached);
-	attached = NULL;
-	n_attached = 0;
+	n_attached = left;
+	if (!left) {
+		free(attached);
+		attached = NULL;
+	}
 	pthread_mutex_unlock(&mutex);
-	return status;
+	return left ? IB_INVALID_PERMISSION : IB_SUCCESS;
 }
 
 bool attach_is_tapped(void)
@@ -386,7 +434,7 @@ bool attach_is_tapped(void)
 	bool tapped;
 
 	pthread_mutex_lock(&mutex);
-	tapped = n_attached > 0;
+	tapped = n_attached > 0 || in_place;
 	pthread_mutex_unlock(&mutex);
 	if (tapped)
 		return true;

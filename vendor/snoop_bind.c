@@ -74,6 +74,13 @@ out:
 	return b;
 }
 
+static void bind_put(struct snoop_bind *b)
+{
+	pthread_mutex_lock(&binds_mutex);
+	b->in_use = false;
+	pthread_mutex_unlock(&binds_mutex);
+}
+
 /* With binds_mutex held: the bind of this handle, or NULL. */
 static struct snoop_bind *bind_find(osm_bind_handle_t h_bind)
 {
@@ -144,6 +151,30 @@ static ib_api_status_t thread_start(struct snoop_bind *b)
 	snprintf(name, sizeof(name), "osmsnoop-%s", b->source->name);
 	pthread_setname_np(b->thread, name);
 	return IB_SUCCESS;
+}
+
+/*
+ * With the mutex: the handle may be known from a bind before, and somebody
+ * may ask for its counters meanwhile.
+ */
+static bool bind_start(struct snoop_bind *b, const struct source *source,
+		       void *state, osm_mad_pool_t *p_mad_pool,
+		       osm_vend_snoop_callback_t callback, void *context)
+{
+	bool started;
+
+	pthread_mutex_lock(&binds_mutex);
+	b->source = source;
+	b->state = state;
+	b->p_mad_pool = p_mad_pool;
+	b->callback = callback;
+	b->context = context;
+	started = thread_start(b) == IB_SUCCESS;
+	b->bound = started;
+	if (!started)
+		b->state = NULL;
+	pthread_mutex_unlock(&binds_mutex);
+	return started;
 }
 
 static const struct source *source_find(osm_snoop_source_t id)
@@ -264,34 +295,19 @@ osm_vendor_snoop_bind(osm_vendor_t *p_vend, const osm_snoop_bind_info_t *p_info,
 	}
 	if (source->open(p_vend, &info, &state) != IB_SUCCESS)
 		goto release;
-	/* with the mutex: somebody may ask for the counters of an old handle */
-	pthread_mutex_lock(&binds_mutex);
-	b->source = source;
-	b->state = state;
-	b->p_mad_pool = p_mad_pool;
-	b->callback = callback;
-	b->context = context;
-	b->bound = thread_start(b) == IB_SUCCESS;
-	if (b->bound) {
-		pthread_mutex_unlock(&binds_mutex);
-		goto bound;
-	}
-	b->state = NULL;
-	pthread_mutex_unlock(&binds_mutex);
-	source->stop(state);
-	source->close(state);
-release:
-	pthread_mutex_lock(&binds_mutex);
-	b->in_use = false;
-	pthread_mutex_unlock(&binds_mutex);
-	goto fail;
-bound:
+	if (!bind_start(b, source, state, p_mad_pool, callback, context))
+		goto close;
 	if (tap_untapped())
 		osm_log_v2(p_vend->p_log, OSM_LOG_ERROR, OSMSNOOP_FILE_ID,
 			   "ERR 5D12: %u binds of the vendor layer are not seen receiving: the tap has no room for them\n",
 			   tap_untapped());
 	return b;
 
+close:
+	source->stop(state);
+	source->close(state);
+release:
+	bind_put(b);
 fail:
 	if (p_vend)
 		snoop_error_log(p_vend->p_log, "5D10");

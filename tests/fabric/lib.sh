@@ -27,6 +27,9 @@
 #	FABRIC_REQUIRE		when set, a missing program is a failure and
 #				not a reason to skip
 #
+#	SANITIZER_RUNTIME	the run-time library of a build with sanitizers;
+#				what it reports fails the test
+#
 # Preloaded libraries come before libumad2sim.so, because a sanitizer's
 # run-time library insists on being the first.
 #
@@ -211,6 +214,7 @@ fabric_begin()
 	mkdir "$FABRIC_DIR/cwd" "$FABRIC_DIR/bin"
 	export IBSIM_SOCKNAME=${FABRIC_DIR##*/}
 	unset IBSIM_SERVER_NAME IBSIM_SERVER_PORT SIM_SET_ISSM
+	fabric_sanitizers
 }
 
 fabric_find_umad2sim()
@@ -224,9 +228,29 @@ fabric_find_umad2sim()
 	done
 }
 
+# fabric_sanitizers: sanitizers write into the test's directory. OpenSM leaks
+# much of its own, so leaks are not asked for (hostile.sh does, by valgrind).
+fabric_sanitizers()
+{
+	local common=log_path=$FABRIC_DIR/sanitizer
+
+	[ -n "${SANITIZER_RUNTIME:-}" ] || return 0
+	ASAN_OPTIONS=$common:detect_leaks=0:suppressions=$FABRIC_LIB/asan.supp
+	UBSAN_OPTIONS=$common:print_stacktrace=1
+	TSAN_OPTIONS=$common:suppressions=$FABRIC_LIB/tsan.supp
+	export ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS
+}
+
+fabric_sanitizers_silent()
+{
+	! tail -n 60 "$FABRIC_DIR"/sanitizer.* 2>/dev/null
+}
+
 # fabric_end: the plan; ends the test
 fabric_end()
 {
+	[ -z "${SANITIZER_RUNTIME:-}" ] ||
+		check 'no sanitizer reports anything' fabric_sanitizers_silent
 	echo "1..$TAP_COUNT"
 	exit $((TAP_FAILED > 0))
 }
@@ -328,6 +352,7 @@ fabric_preload()
 	local p=${1:-}
 
 	[ -z "${FABRIC_PRELOAD:-}" ] || p=${p:+$p:}$FABRIC_PRELOAD
+	[ -z "${SANITIZER_RUNTIME:-}" ] || p=$SANITIZER_RUNTIME${p:+:$p}
 	echo "${p:+$p:}$FABRIC_UMAD2SIM"
 }
 
@@ -385,6 +410,58 @@ fabric_opensm()
 	FABRIC_PIDS+=("$!")
 	[ -z "$pattern" ] || fabric_opensm_wait "$name" "$pattern" ||
 		bail "OpenSM $name: no '$pattern': $(tail -n 5 "$dir/stdout")"
+}
+
+# fabric_plugin NAME [OPTION...]: $FABRIC_PLUGIN is then what makes
+# fabric_opensm NAME load osmsnoop; it writes NAME/trace and NAME/audit
+#
+#	fabric_plugin sm unanswered=2
+#	fabric_opensm sm Hca1 "${FABRIC_PLUGIN[@]}"
+fabric_plugin()
+{
+	local dir=$FABRIC_DIR/$1 words='' word
+
+	shift
+	for word in trace="$dir/trace" audit="$dir/audit" unanswered=1 "$@"
+	do
+		words="$words osmsnoop.$word"
+	done
+	# for the test, not for this file
+	# shellcheck disable=SC2034
+	FABRIC_PLUGIN=(-c 'event_plugin_name osmsnoop'
+		-c "event_plugin_options$words")
+}
+
+# fabric_lines [-t] FILE...: reads them strictly, sets the n_... of lines.py
+fabric_lines()
+{
+	local out
+
+	out=$("$FABRIC_LIB/lines.py" "$@") || {
+		eval "$out"
+		return 1
+	}
+	eval "$out"
+}
+
+# fabric_jq NAME FILTER [ARGUMENT...]: jq on the trace of that OpenSM
+fabric_jq()
+{
+	local name=$1 filter=$2
+
+	shift 2
+	jq -r "$@" "$filter" "$FABRIC_DIR/$name/trace"
+}
+
+# fabric_recorded NAME CONDITION [COUNT]: whether the trace has (so many)
+# records for which jq's condition is true; its last line may be half written
+fabric_recorded()
+{
+	local n
+
+	n=$(grep '}$' "$FABRIC_DIR/$1/trace" |
+		jq -c "select($2) | 1" | grep -c 1)
+	[ "$n" -ge "${3:-1}" ]
 }
 
 # fabric_log NAME PATTERN: whether the log has it
@@ -478,6 +555,18 @@ fabric_clients()
 			"$src/$p.c" "$src/umad_client.c" -libumad ||
 			bail "cannot compile $p"
 	done
+}
+
+# fabric_compile NAME [ARGUMENT...]: tests/clients/NAME.c, for tests that want
+# something special; the result is $FABRIC_DIR/bin/NAME
+fabric_compile()
+{
+	local name=$1
+
+	shift
+	"${CC:-cc}" -std=gnu11 -O2 -Wall -Wextra -o "$FABRIC_DIR/bin/$name" \
+		"$FABRIC_LIB/../clients/$name.c" "$@" ||
+		bail "cannot compile $name"
 }
 
 # fabric_lid HOST: the LID that OpenSM gave its port

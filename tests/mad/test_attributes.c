@@ -510,7 +510,7 @@ static const char *query(const struct sa_attribute *attr, uint64_t mask,
 	static char buf[JSON_SIZE];
 	struct json j;
 
-	json_init(&j, buf, sizeof(buf) - 1);
+	jw_init(&j, buf, sizeof(buf) - 1);
 	sa_query_json(&j, NULL, attr, mask, rec, len, show_keys);
 	ck_assert(!j.full);
 	buf[j.len] = '\0';
@@ -689,7 +689,7 @@ START_TEST(json_in_a_small_buffer)
 	struct json j;
 	uint8_t rec[64] = { 0 };
 
-	json_init(&j, buf, sizeof(buf));
+	jw_init(&j, buf, sizeof(buf));
 	sa_query_json(&j, NULL, find(IB_MAD_ATTR_PATH_RECORD), UINT64_MAX,
 		      rec, sizeof(rec), true);
 	ck_assert(j.full);

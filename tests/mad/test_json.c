@@ -1,16 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* What mad/json.c writes, read again by libjansson, libc and inet_ntop. */
-
-/* libjansson has functions of these names too; none of them is used here. */
-#define json_object jansson_object
-#define json_array jansson_array
-#define json_null jansson_null
-#define json_string jansson_string
 #include <jansson.h>
-#undef json_object
-#undef json_array
-#undef json_null
-#undef json_string
 
 #include <arpa/inet.h>
 #include <check.h>
@@ -53,7 +43,7 @@ static json_t *parse(const struct json *j)
 static void start(struct json *j)
 {
 	memset(buf, 'X', sizeof(buf));
-	json_init(j, buf, sizeof(buf));
+	jw_init(j, buf, sizeof(buf));
 }
 
 static void check_written(const struct json *j, const char *expected)
@@ -64,7 +54,7 @@ static void check_written(const struct json *j, const char *expected)
 			     expected);
 }
 
-/* What a reader gets for these bytes as json_text(). */
+/* What a reader gets for these bytes as jw_text(). */
 static void check_text(const void *text, size_t len, const char *expected)
 {
 	json_t *value;
@@ -72,7 +62,7 @@ static void check_text(const void *text, size_t len, const char *expected)
 	size_t i;
 
 	start(&j);
-	json_text(&j, NULL, text, len);
+	jw_text(&j, NULL, text, len);
 	for (i = 0; i < j.len; i++)
 		check((uint8_t)buf[i] >= 0x20);
 	value = parse(&j);
@@ -144,7 +134,7 @@ START_TEST(test_controls_are_escaped)
 			snprintf(text, sizeof(text), "\xc2%c", c);
 		snprintf(expected, sizeof(expected), "\"\\u%04x\"", c);
 		start(&j);
-		json_string(&j, NULL, text);
+		jw_string(&j, NULL, text);
 		check_written(&j, expected);
 		json_decref(parse(&j));
 	}
@@ -168,7 +158,7 @@ START_TEST(test_any_bytes_are_readable)
 			text[i] = round % 2 ? (uint8_t)next_random() :
 				nasty[next_random() % COUNT(nasty)];
 		start(&j);
-		json_text(&j, NULL, text, n);
+		jw_text(&j, NULL, text, n);
 		for (i = 0; i < j.len; i++)
 			check((uint8_t)buf[i] >= 0x20 && buf[i] != 0x7f);
 		json_decref(parse(&j));
@@ -180,27 +170,27 @@ static void write_everything(struct json *j)
 {
 	static const uint8_t gid[16] = { 0xfe, 0x80, [15] = 1 };
 
-	json_object(j, NULL);
-	json_object(j, "empty");
-	json_object_end(j);
-	json_array(j, "list");
-	json_array(j, NULL);
-	json_array_end(j);
-	json_object(j, NULL);
-	json_null(j, "a");
-	json_object_end(j);
-	json_bool(j, NULL, true);
-	json_uint(j, NULL, 10);
-	json_string(j, NULL, NULL);
-	json_array_end(j);
-	json_bool(j, "b", false);
-	json_int(j, "c", -12);
-	json_string(j, "d", "x\ny\xff\u00e4\xc2\x85");
-	json_hex(j, "e", 0xab, 4);
-	json_gid(j, "f", gid);
-	json_time(j, "g", 0);
-	json_text(j, "h", NULL, 5);
-	json_object_end(j);
+	jw_object(j, NULL);
+	jw_object(j, "empty");
+	jw_object_end(j);
+	jw_array(j, "list");
+	jw_array(j, NULL);
+	jw_array_end(j);
+	jw_object(j, NULL);
+	jw_null(j, "a");
+	jw_object_end(j);
+	jw_bool(j, NULL, true);
+	jw_uint(j, NULL, 10);
+	jw_string(j, NULL, NULL);
+	jw_array_end(j);
+	jw_bool(j, "b", false);
+	jw_int(j, "c", -12);
+	jw_string(j, "d", "x\ny\xff\u00e4\xc2\x85");
+	jw_hex(j, "e", 0xab, 4);
+	jw_gid(j, "f", gid);
+	jw_time(j, "g", 0);
+	jw_text(j, "h", NULL, 5);
+	jw_object_end(j);
 }
 
 static const char everything[] =
@@ -218,7 +208,7 @@ START_TEST(test_too_small_a_buffer)
 		char *exact = malloc(size ? size : 1);
 
 		memset(buf, 'X', sizeof(buf));
-		json_init(&j, buf, size);
+		jw_init(&j, buf, size);
 		write_everything(&j);
 		ck_assert(j.full);
 		ck_assert_uint_le(j.len, size);
@@ -226,12 +216,12 @@ START_TEST(test_too_small_a_buffer)
 			check(buf[i] == 'X');
 
 		/* a sanitizer watches this one's end */
-		json_init(&j, exact, size);
+		jw_init(&j, exact, size);
 		write_everything(&j);
 		ck_assert(j.full);
 		free(exact);
 	}
-	json_init(&j, NULL, 0);
+	jw_init(&j, NULL, 0);
 	write_everything(&j);
 	ck_assert(j.full);
 	ck_assert_uint_eq(j.len, 0);
@@ -247,14 +237,14 @@ START_TEST(test_commas_and_nesting)
 	check_written(&j, everything);
 	json_decref(parse(&j));
 
-	json_init(&j, buf, strlen(everything));
+	jw_init(&j, buf, strlen(everything));
 	write_everything(&j);
 	ck_assert(!j.full);
 
 	/* members without braces, as record_json() has them */
 	start(&j);
-	json_uint(&j, "a", 1);
-	json_uint(&j, "b", 2);
+	jw_uint(&j, "a", 1);
+	jw_uint(&j, "b", 2);
 	check_written(&j, "\"a\":1,\"b\":2");
 }
 END_TEST
@@ -270,23 +260,23 @@ START_TEST(test_numbers)
 		value = (uint64_t)next_random() << 33 ^ next_random();
 		value >>= next_random() % 64;
 		start(&j);
-		json_uint(&j, NULL, value);
+		jw_uint(&j, NULL, value);
 		snprintf(expected, sizeof(expected), "%" PRIu64, value);
 		check_written(&j, expected);
 		start(&j);
-		json_int(&j, NULL, (int64_t)value);
+		jw_int(&j, NULL, (int64_t)value);
 		snprintf(expected, sizeof(expected), "%" PRId64,
 			 (int64_t)value);
 		check_written(&j, expected);
 	}
 	start(&j);
-	json_uint(&j, NULL, UINT64_MAX);
+	jw_uint(&j, NULL, UINT64_MAX);
 	check_written(&j, "18446744073709551615");
 	start(&j);
-	json_int(&j, NULL, INT64_MIN);
+	jw_int(&j, NULL, INT64_MIN);
 	check_written(&j, "-9223372036854775808");
 	start(&j);
-	json_uint(&j, NULL, 0);
+	jw_uint(&j, NULL, 0);
 	check_written(&j, "0");
 }
 END_TEST
@@ -300,17 +290,17 @@ START_TEST(test_hex)
 
 	for (digits = 1; digits <= 16; digits++) {
 		start(&j);
-		json_hex(&j, NULL, value, digits);
+		jw_hex(&j, NULL, value, digits);
 		snprintf(expected, sizeof(expected), "\"0x%0*" PRIx64 "\"",
 			 digits, digits == 16 ? value :
 			 value & ((UINT64_C(1) << 4 * digits) - 1));
 		check_written(&j, expected);
 	}
 	start(&j);
-	json_hex(&j, NULL, 1, 0);
+	jw_hex(&j, NULL, 1, 0);
 	check_written(&j, "\"0x1\"");
 	start(&j);
-	json_hex(&j, NULL, 1, 99);
+	jw_hex(&j, NULL, 1, 99);
 	check_written(&j, "\"0x0000000000000001\"");
 }
 END_TEST
@@ -323,7 +313,7 @@ static void check_gid(const uint8_t gid[16])
 	inet_ntop(AF_INET6, gid, text, sizeof(text));
 	snprintf(expected, sizeof(expected), "\"%s\"", text);
 	start(&j);
-	json_gid(&j, NULL, gid);
+	jw_gid(&j, NULL, gid);
 	check_written(&j, expected);
 }
 
@@ -367,7 +357,7 @@ static void check_time(uint64_t time_ns)
 	snprintf(expected, sizeof(expected), "\"%s.%09uZ\"", date,
 		 (unsigned int)(time_ns % 1000000000));
 	start(&j);
-	json_time(&j, NULL, time_ns);
+	jw_time(&j, NULL, time_ns);
 	check_written(&j, expected);
 }
 
@@ -388,7 +378,7 @@ START_TEST(test_times_as_gmtime_has_them)
 		check_time((uint64_t)next_random() << 33 ^ next_random());
 
 	start(&j);
-	json_time(&j, NULL, UINT64_C(1795994128187258123));
+	jw_time(&j, NULL, UINT64_C(1795994128187258123));
 	check_written(&j, "\"2026-11-29T23:15:28.187258123Z\"");
 }
 END_TEST

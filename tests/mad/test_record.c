@@ -362,6 +362,11 @@ START_TEST(test_sa_without_a_response)
 	check_member("bytes", "null");
 	check_member("latency_us", "null");
 	check_member("retries", "3");
+	check_member("capture_lost", NULL);
+	record.sa.capture_lost = true;
+	check_member("capture_lost", "true");
+	check_end("no answer: SM is in its first sweep (or it was among the "
+		  "captures that were lost), 3 retries");
 }
 END_TEST
 

@@ -34,10 +34,10 @@ static const char *json_of(const void *p, size_t len, bool show_keys)
 	static char buf[JSON_SIZE];
 	struct json j;
 
-	json_init(&j, buf, sizeof(buf) - 1);
-	json_object(&j, NULL);
+	jw_init(&j, buf, sizeof(buf) - 1);
+	jw_object(&j, NULL);
 	trap_json(&j, p, len, show_keys);
-	json_object_end(&j);
+	jw_object_end(&j);
 	ck_assert(!j.full);
 	buf[j.len] = '\0';
 	ck_assert_msg(json_read_valid(buf), "%s", buf);

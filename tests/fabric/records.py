@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""What the fabric tests ask of a trace.
+
+	records.py valid FILE...	each line is a record, none is missing
+	records.py complete FILE...	the stop record's numbers agree
+	records.py match FILE CLIENT...	an sa record for each query that
+					sa_client -o CLIENT wrote down, with
+					what became of it, and no other;
+					--left CLIENT: it was still asking
+					when OpenSM ended; --failed CLIENT: its
+					answers could not be sent; --twice
+					CLIENT: a copy of a query may be a
+					record of its own
+
+Says what is wrong, ten lines of it at most, and fails.
+"""
+
+import json
+import sys
+
+METHODS = {
+    0x01: "Get", 0x02: "Set", 0x12: "GetTable", 0x13: "GetTraceTable",
+    0x14: "GetMulti", 0x15: "Delete",
+}
+TYPES = {"sa", "mad", "send_error", "trap", "alert", "state", "loss", "start",
+         "stop"}
+
+wrong = 0
+
+
+def say(text):
+    global wrong
+    wrong += 1
+    if wrong <= 10:
+        print(text)
+
+
+def records(path):
+    with open(path, encoding="utf-8", errors="strict") as file:
+        for line in file:
+            yield json.loads(line)
+
+
+def valid(path):
+    last = None
+    for number, record in enumerate(records(path), 1):
+        if record.get("seq") != number:
+            say(f"{path}:{number}: seq {record.get('seq')}")
+        if record.get("type") not in TYPES:
+            say(f"{path}:{number}: type {record.get('type')}")
+        if not str(record.get("time")).endswith("Z"):
+            say(f"{path}:{number}: time {record.get('time')}")
+        if number == 1 and record["type"] != "start":
+            say(f"{path}: begins with {record['type']}")
+        last = record
+    if not last or last["type"] != "stop":
+        say(f"{path}: ends with {last}")
+
+
+def complete(path):
+    last = None
+    for last in records(path):
+        if last["type"] == "loss":
+            say(f"{path}: {last}")
+    if last["type"] != "stop":
+        say(f"{path}: ends with {last}")
+        return
+    if last["complete"] is not True or last["lost"] != 0:
+        say(f"{path}: complete {last['complete']}, lost {last['lost']}")
+    if last["captured"] != last["opensm"]:
+        say(f"{path}: captured {last['captured']}, OpenSM {last['opensm']}")
+    if not last["captured"]["sm_received"]:
+        say(f"{path}: nothing captured")
+    print(f"{last['captured']}")
+
+
+def queries(path):
+    with open(path, encoding="ascii") as file:
+        for line in file:
+            if line.startswith("#"):
+                continue
+            (_, tid, method, attr, mask, sm_key, status, _, sends,
+             kind) = line.split()
+            yield (int(tid, 16), METHODS[int(method, 16)], int(attr, 16)), {
+                "mask": int(mask, 16), "key": int(sm_key, 16),
+                "status": status, "sends": int(sends), "kind": kind,
+            }
+
+
+def match(path, arguments):
+    sent = {}
+    clients = []
+    special = {}
+    how = None
+    for argument in arguments:
+        if argument.startswith("--"):
+            how = argument
+            continue
+        clients.append(argument)
+        special[argument], how = how, None
+    for client in clients:
+        for key, query in queries(client):
+            if query["status"] == "undeliverable":
+                continue
+            if key in sent:
+                say(f"{client}: {key} was sent twice")
+            query["how"] = special[client]
+            query["left"] = query["sends"]
+            sent[key] = query
+    for r in records(path):
+        if r["type"] != "sa" or r["method"] == "Report":
+            continue
+        query = sent.get((int(r["tid"], 16), r["method"], r["attribute_id"]))
+        if not query:
+            say(f"no client sent this: {r}")
+            continue
+        compare(query, r)
+    for key, query in sent.items():
+        if query["left"] and not is_cut_off(query):
+            say(f"no record of {key}: {query}")
+    print(f"{len(sent)} queries")
+
+
+def is_cut_off(query):
+    return query["how"] == "--left" and query["status"] == "none"
+
+
+def compare(query, r):
+    copies = 1 + r["retries"]
+    if query["left"] < copies or \
+            (query["left"] > copies and query["how"] != "--twice"):
+        say(f"{query}: retries {r['retries']}")
+    query["left"] -= copies
+    if is_cut_off(query):
+        return
+    status = "none" if r["status_code"] is None else \
+        f"0x{r['status_code']:04x}"
+    outcome = "answered" if query["status"] != "none" else \
+        "failed" if query["how"] == "--failed" else "unanswered"
+    if (status, r["outcome"]) != (query["status"], outcome):
+        say(f"{query}: {r}")
+    if (r["reason"] is None) != (outcome == "answered"):
+        say(f"{query}: reason {r['reason']}")
+    if int(r["component_mask"], 16) != query["mask"]:
+        say(f"{query}: mask {r['component_mask']}")
+    if r["sm_key_used"] != (query["key"] != 0):
+        say(f"{query}: sm_key_used {r['sm_key_used']}")
+
+
+def main():
+    command, files = sys.argv[1], sys.argv[2:]
+    if command == "match":
+        match(files[0], files[1:])
+    else:
+        for path in files:
+            {"valid": valid, "complete": complete}[command](path)
+    if wrong:
+        print(f"{wrong} things are wrong")
+    sys.exit(wrong != 0)
+
+
+main()
