@@ -48,7 +48,7 @@ const char *layout_check(const osm_opensm_t *osm)
 	/* these two are outside, so only now that the rest is right */
 	if (osm->p_vendor->p_log != &osm->log)
 		return "p_vendor->p_log";
-	if (strcmp(osm->osm_version, OSM_VERSION))
+	if (!osm->osm_version || strcmp(osm->osm_version, OSM_VERSION))
 		return "osm_version";
 	return NULL;
 }

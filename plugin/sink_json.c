@@ -48,7 +48,7 @@ static bool put_line(struct sink_json *s, const char *json, size_t len)
 	return file_put(&s->file, s->line, n, &s->lost);
 }
 
-/* Say in the file what is missing in it; what is lost stays so till then. */
+/* Say in the file what is missing in it. Nothing else is in the buffer. */
 static bool tell_lost(struct sink_json *s)
 {
 	char json[RECORD_JSON_MAX];
@@ -61,10 +61,11 @@ static bool tell_lost(struct sink_json *s)
 	};
 	size_t len = record_json(&r, json, sizeof(json));
 
+	if (!put_line(s, json, len))
+		return false;
 	/* through to the disk, or the failure would come later */
-	if (!put_line(s, json, len) || !file_flush(&s->file, &s->lost)) {
-		/* the loss record itself is no loss */
-		s->lost = lost;
+	if (!file_flush(&s->file, &s->lost)) {
+		s->lost--;	/* the loss record itself is no loss */
 		return false;
 	}
 	s->total += lost;

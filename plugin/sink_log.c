@@ -4,7 +4,6 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "error.h"
 #include "sink.h"
@@ -13,13 +12,10 @@ enum {
 	LINES_A_SECOND = 10,
 	SECOND_NS = 1000000000,
 	PLACES = 1024,		/* a power of two */
-	WHO_MAX = 96,
+	PROBES = 16,
 };
 
-/*
- * The lines of one requester and kind in one second. A place may be taken over
- * by another; what it held back is said then.
- */
+/* The lines of one requester and kind in one second. */
 struct place {
 	bool used;
 	uint16_t lid;
@@ -32,8 +28,11 @@ struct place {
 struct sink_log {
 	osm_log_t *p_log;
 	bool all;
+	/* of the last flush: good enough, and the same for all places */
 	uint64_t now_ns;
 	struct place places[PLACES];
+	uint64_t crowded;	/* lines for which there was no place */
+	uint64_t crowded_ns;	/* when they were last told */
 };
 
 static void say_held(struct sink_log *s, struct place *p)
@@ -45,18 +44,55 @@ static void say_held(struct sink_log *s, struct place *p)
 	p->held = 0;
 }
 
-/* May one more line of this requester and kind be written now? */
-static bool allowed(struct sink_log *s, uint16_t lid, enum record_type type,
-		    uint64_t now_ns)
+static void say_crowded(struct sink_log *s)
+{
+	if (s->crowded)
+		osm_log_v2(s->p_log, OSM_LOG_INFO, OSMSNOOP_FILE_ID,
+			   "SNOOP: %" PRIu64 " more lines of many LIDs were held back\n",
+			   s->crowded);
+	s->crowded = 0;
+}
+
+static bool is_over(const struct sink_log *s, const struct place *p)
+{
+	return s->now_ns - p->since_ns >= SECOND_NS;
+}
+
+/*
+ * The place of this requester and kind, or one that is free. NULL when others
+ * have all those near: a place is nobody else's before its second is over, or
+ * two who share it would begin a new second with each line.
+ */
+static struct place *find_place(struct sink_log *s, uint16_t lid,
+				enum record_type type)
 {
 	uint32_t hash = (lid * 16u + (uint32_t)type) * 2654435761u;
-	struct place *p = &s->places[hash >> 22 & (PLACES - 1)];
+	struct place *p, *found = NULL;
+	uint32_t i;
 
-	if (!p->used || p->lid != lid || p->type != type ||
-	    now_ns - p->since_ns >= SECOND_NS) {
+	for (i = 0; i < PROBES; i++) {
+		p = &s->places[((hash >> 22) + i) & (PLACES - 1)];
+		if (p->used && p->lid == lid && p->type == type)
+			return p;
+		if (!found && (!p->used || is_over(s, p)))
+			found = p;
+	}
+	return found;
+}
+
+/* May one more line of this requester and kind be written now? */
+static bool allowed(struct sink_log *s, uint16_t lid, enum record_type type)
+{
+	struct place *p = find_place(s, lid, type);
+
+	if (!p) {
+		s->crowded++;
+		return false;
+	}
+	if (!p->used || p->lid != lid || p->type != type || is_over(s, p)) {
 		say_held(s, p);
 		*p = (struct place){ .used = true, .lid = lid, .type = type,
-				     .since_ns = now_ns };
+				     .since_ns = s->now_ns };
 	}
 	if (p->lines < LINES_A_SECOND) {
 		p->lines++;
@@ -113,7 +149,7 @@ static void log_put(void *state, const struct sink_record *record)
 		level = OSM_LOG_VERBOSE;
 	}
 	if (!osm_log_is_active_v2(s->p_log, level, OSMSNOOP_FILE_ID) ||
-	    !allowed(s, lid_of(r), r->type, s->now_ns))
+	    !allowed(s, lid_of(r), r->type))
 		return;
 	record_line(r, line, sizeof(line));
 	osm_log_v2(s->p_log, level, OSMSNOOP_FILE_ID, "SNOOP: %s\n", line);
@@ -126,9 +162,12 @@ static void log_flush(void *state, uint64_t mono_ns)
 
 	s->now_ns = mono_ns;
 	for (i = 0; i < PLACES; i++)
-		if (s->places[i].held &&
-		    mono_ns - s->places[i].since_ns >= SECOND_NS)
+		if (s->places[i].held && is_over(s, &s->places[i]))
 			say_held(s, &s->places[i]);
+	if (mono_ns - s->crowded_ns < SECOND_NS)
+		return;
+	s->crowded_ns = mono_ns;
+	say_crowded(s);
 }
 
 static void log_close(void *state)
@@ -138,6 +177,7 @@ static void log_close(void *state)
 
 	for (i = 0; i < PLACES; i++)
 		say_held(s, &s->places[i]);
+	say_crowded(s);
 	free(s);
 }
 

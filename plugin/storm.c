@@ -22,7 +22,7 @@ struct count {
 struct storm {
 	struct storm_options options;
 	uint64_t start_ns;
-	uint32_t window;	/* the last that storm_tick closed */
+	uint64_t looked_ns;	/* when storm_tick last went through them */
 	unsigned storms;	/* going on now */
 	struct count *counts;
 };
@@ -69,7 +69,8 @@ static void say(struct storm *s, uint16_t lid, struct count *c,
 	struct evidence evidence[] = {
 		{ "phase", phase, 0 },
 		{ "requests", NULL, c->total },
-		{ "seconds", NULL, (mono_ns - c->began_ns) / SECOND_NS },
+		{ "seconds", NULL, mono_ns < c->began_ns ? 0 :
+		  (mono_ns - c->began_ns) / SECOND_NS },
 		{ "limit_requests", NULL, s->options.requests },
 		{ "limit_seconds", NULL, s->options.seconds },
 	};
@@ -99,6 +100,23 @@ static void say(struct storm *s, uint16_t lid, struct count *c,
 	s->options.emit(&r, s->options.context);
 }
 
+/* A storm is over when a whole window stayed within the limit. */
+static bool is_over(const struct storm *s, const struct count *c,
+		    uint32_t now)
+{
+	if (c->window >= now)
+		return false;
+	return c->window + 1 < now || c->requests <= s->options.requests;
+}
+
+static void end(struct storm *s, uint16_t lid, struct count *c,
+		uint64_t mono_ns)
+{
+	c->storm = false;
+	s->storms--;
+	say(s, lid, c, "end", mono_ns);
+}
+
 void storm_request(struct storm *s, uint16_t lid, uint64_t mono_ns)
 {
 	uint32_t window = window_of(s, mono_ns);
@@ -107,7 +125,10 @@ void storm_request(struct storm *s, uint16_t lid, uint64_t mono_ns)
 	if (lid >= LIDS)
 		return;
 	c = &s->counts[lid];
-	if (c->window != window) {
+	if (window > c->window) {
+		/* storm_tick would not see this window any more */
+		if (c->storm && is_over(s, c, window))
+			end(s, lid, c, mono_ns);
 		c->window = window;
 		c->requests = 0;
 	}
@@ -125,36 +146,23 @@ void storm_request(struct storm *s, uint16_t lid, uint64_t mono_ns)
 	say(s, lid, c, "begin", mono_ns);
 }
 
-/* A storm is over when a whole window stayed within the limit. */
-static bool is_over(const struct storm *s, const struct count *c,
-		    uint32_t now)
-{
-	if (c->window == now)
-		return false;
-	return c->window + 1 < now || c->requests <= s->options.requests;
-}
-
 void storm_tick(struct storm *s, uint64_t mono_ns)
 {
 	uint32_t lid, now = window_of(s, mono_ns);
 	unsigned left = s->storms;
 	struct count *c;
 
-	if (!left || now == s->window)
+	if (!left || mono_ns < s->looked_ns + SECOND_NS)
 		return;
-	s->window = now;
+	s->looked_ns = mono_ns;
 	for (lid = 0; left && lid < LIDS; lid++) {
 		c = &s->counts[lid];
 		if (!c->storm)
 			continue;
 		left--;
-		if (is_over(s, c, now)) {
-			c->storm = false;
-			s->storms--;
-			say(s, (uint16_t)lid, c, "end", mono_ns);
-		} else if (mono_ns - c->said_ns >=
-			   UPDATE_SECONDS * SECOND_NS) {
+		if (is_over(s, c, now))
+			end(s, (uint16_t)lid, c, mono_ns);
+		else if (mono_ns >= c->said_ns + UPDATE_SECONDS * SECOND_NS)
 			say(s, (uint16_t)lid, c, "update", mono_ns);
-		}
 	}
 }

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The alert sa_storm: one requester sends more requests than the option
- * `storm` allows. A fixed window of counts a LID, in 768 KiB that are touched
- * only where there are requesters.
+ * `storm` allows in one window. Windows begin at the first request of all and
+ * do not slide. A storm ends when a whole window stayed within the limit.
+ *
+ * One count for each unicast LID, in 2 MB that are touched only where there
+ * are requesters. LID 0 (a port that has none yet) counts like any other;
+ * 49152 and up are nobody's and are not counted.
  */
 #ifndef OSMSNOOP_STORM_H
 #define OSMSNOOP_STORM_H
@@ -30,7 +34,7 @@ void storm_free(struct storm *s);
 /* One SA request of this requester came in. */
 void storm_request(struct storm *s, uint16_t lid, uint64_t mono_ns);
 
-/* Time passes: storms that are over are said. */
+/* Time passes: storms that are over are said, others again each minute. */
 void storm_tick(struct storm *s, uint64_t mono_ns);
 
 #endif /* OSMSNOOP_STORM_H */

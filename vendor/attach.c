@@ -49,7 +49,7 @@ struct places {
 	size_t in_place;	/* ... and not because of attach */
 	ib_api_status_t status;
 	struct tap_symbol symbols[TAP_SYMBOLS];
-	/* what the dynamic linker makes of each name, or NULL */
+	/* each name in the program's scope, or NULL */
 	const void *resolved[TAP_SYMBOLS];
 	/* the address of a function as a program at a fixed address has it:
 	 * its own stub, which goes on through a call that is found too */
@@ -168,15 +168,21 @@ static bool is_attached(const _Atomic(void *) *slot)
 }
 
 /*
- * A call that was not made yet leads to a stub of its object. An object that
- * has a function of this name itself means that one, unless it is the vendor
- * layer.
+ * A call that was not made yet leads to a stub of its object, and will be
+ * resolved by name: in the program's scope first, then in the object's own,
+ * where the object itself may have a function of this name.
  */
-static bool is_stub(const struct object *o, const ElfW(Sym) *symbol,
-		    const void *value, const void *vendor)
+static const void *call_leads(const struct object *o, const ElfW(Sym) *symbol,
+			      const void *value, const void *resolved,
+			      const void *vendor)
 {
-	return object_contains(o, value) &&
-	       (symbol->st_shndx == SHN_UNDEF || object_contains(o, vendor));
+	const void *own = NULL;
+
+	if (symbol->st_shndx != SHN_UNDEF)
+		own = (const void *)(o->base + symbol->st_value);
+	if (!object_contains(o, value) || value == own)
+		return value;
+	return resolved ? resolved : own ? own : vendor;
 }
 
 /*
@@ -197,9 +203,9 @@ static bool consider(struct places *places, const struct object *o, size_t k,
 	if (symbol->st_shndx == SHN_UNDEF && symbol->st_value)
 		places->canonical[k] =
 			(const void *)(o->base + symbol->st_value);
-	if (type == RELOC_CALL && is_stub(o, symbol, value, wanted->vendor))
-		leads = places->resolved[k] ? places->resolved[k] :
-					      wanted->vendor;
+	if (type == RELOC_CALL)
+		leads = call_leads(o, symbol, value, places->resolved[k],
+				   wanted->vendor);
 	if (leads == wanted->tap) {
 		places->tapped++;
 		if (!is_attached(slot))
@@ -349,6 +355,7 @@ static bool reserve(const struct places *places)
 ib_api_status_t osm_vendor_snoop_attach(void)
 {
 	struct places places = { .status = IB_SUCCESS };
+	void *program;
 	size_t k;
 
 	if (!tap_find_vendor()) {
@@ -356,11 +363,16 @@ ib_api_status_t osm_vendor_snoop_attach(void)
 		return IB_NOT_FOUND;
 	}
 
-	/* not in search_object, which runs under another of ld.so's locks */
+	/*
+	 * Not in search_object, which runs under another of ld.so's locks; and
+	 * not of RTLD_DEFAULT, which looks into our own scope, too.
+	 */
 	tap_get_symbols(places.symbols);
-	for (k = 0; k < TAP_SYMBOLS; k++)
-		places.resolved[k] = dlsym(RTLD_DEFAULT,
-					   places.symbols[k].name);
+	program = dlopen(NULL, RTLD_LAZY);
+	for (k = 0; program && k < TAP_SYMBOLS; k++)
+		places.resolved[k] = dlsym(program, places.symbols[k].name);
+	if (program)
+		dlclose(program);
 
 	pthread_mutex_lock(&mutex);
 	if (dl_iterate_phdr(search_object, &places))

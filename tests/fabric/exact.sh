@@ -42,7 +42,7 @@ answered()
 
 sweeps()
 {
-	grep -c 'SUBNET UP' "$FABRIC_DIR/sm/opensm.log"
+	grep -c '> SUBNET UP' "$FABRIC_DIR/sm/opensm.log"
 }
 
 swept_again()
@@ -71,13 +71,15 @@ run()
 	is "$(grep 'cannot be preloaded' "$FABRIC_DIR/sm/stdout")" '' \
 		"$mode: what is to be preloaded is"
 
-	# a time-out longer than a loaded machine lets an answer wait
+	# A time-out longer than a loaded machine lets an answer wait; and few
+	# outstanding in all, since the simulator may lose an answer for which
+	# OpenSM would then wait for ever.
 	asked=()
 	for i in 3 4 5; do
-		ask "Hca$i" -k mixed -n 3000 -w 8 -t 30
+		ask "Hca$i" -k mixed -n 3000 -w 4 -t 30
 	done
 	ask Hca6 -k refused -n 500 -w 4 -t 30
-	ask Hca7 -k bad -n 500 -w 64 -t 0.3
+	ask Hca7 -k bad -n 500 -w 16 -t 0.1
 	for i in 1 2 3; do
 		before=$(sweeps)
 		kill -s HUP "${FABRIC_SM[sm]}"
@@ -94,7 +96,7 @@ run()
 		"$records" complete "$FABRIC_DIR/sm/trace"
 	diag "$(cat "$FABRIC_DIR/check")"
 	check "$mode: every line is a record, no number is missing" \
-		"$records" valid "$FABRIC_DIR/sm/trace" "$FABRIC_DIR/sm/audit"
+		fabric_lines "$FABRIC_DIR/sm/trace" "$FABRIC_DIR/sm/audit"
 	check "$mode: each query is one record of what became of it" \
 		"$records" match "$FABRIC_DIR/sm/trace" "${asked[@]}"
 	diag "$(cat "$FABRIC_DIR/check")"
@@ -104,8 +106,8 @@ run()
 
 	asked=()
 	lid=$(fabric_lid Hca2)
-	ask Hca3 -k mixed -n 450 -w 8 -t 30 -s "$lid"
-	ask Hca4 -k bad -n 40 -w 40 -t 0.3 -s "$lid"
+	ask Hca3 -k mixed -n 450 -w 4 -t 30 -s "$lid"
+	ask Hca4 -k bad -n 40 -w 16 -t 0.1 -s "$lid"
 	check "$mode: the new master is asked" answered
 	busy=$FABRIC_DIR/sa.busy
 	fabric_client_bg Hca5 sa_client -k path,mixed -d 2 -r 3000 -w 8 \
@@ -118,7 +120,7 @@ run()
 		"$records" complete "$FABRIC_DIR/sm2/trace"
 	diag "$(cat "$FABRIC_DIR/check")"
 	check "$mode: handed over, every line is a record" \
-		"$records" valid "$FABRIC_DIR/sm2/trace" \
+		fabric_lines "$FABRIC_DIR/sm2/trace" \
 		"$FABRIC_DIR/sm2/audit"
 	check "$mode: handed over, each query is one record" \
 		"$records" match "$FABRIC_DIR/sm2/trace" \

@@ -228,7 +228,7 @@ fabric_find_umad2sim()
 	done
 }
 
-# fabric_sanitizers: sanitizers write into the test's directory. OpenSM leaks
+# fabric_sanitizers: they write into the test's directory. OpenSM leaks
 # much of its own, so leaks are not asked for (hostile.sh does, by valgrind).
 fabric_sanitizers()
 {
@@ -432,16 +432,21 @@ fabric_plugin()
 		-c "event_plugin_options$words")
 }
 
-# fabric_lines [-t] FILE...: reads them strictly, sets the n_... of lines.py
+# fabric_lines [-t] FILE...: reads them strictly; ${N[...]} are then the numbers
+# that lines.py tells of
+declare -A N=()
 fabric_lines()
 {
-	local out
+	local key value rc=0
 
-	out=$("$FABRIC_LIB/lines.py" "$@") || {
-		eval "$out"
-		return 1
-	}
-	eval "$out"
+	"$FABRIC_LIB/lines.py" "$@" >"$FABRIC_DIR/lines" || rc=1
+	N=()
+	while IFS='=' read -r key value; do
+		# for the test, not for this file
+		# shellcheck disable=SC2034
+		N[$key]=$value
+	done <"$FABRIC_DIR/lines"
+	return $rc
 }
 
 # fabric_jq NAME FILTER [ARGUMENT...]: jq on the trace of that OpenSM
@@ -557,15 +562,15 @@ fabric_clients()
 	done
 }
 
-# fabric_compile NAME [ARGUMENT...]: tests/clients/NAME.c, for tests that want
-# something special; the result is $FABRIC_DIR/bin/NAME
+# fabric_compile NAME [ARGUMENT...]: $FABRIC_DIR/bin/NAME from tests/clients,
+# for a test that wants something of its own; NAME.so comes from NAME.c
 fabric_compile()
 {
 	local name=$1
 
 	shift
 	"${CC:-cc}" -std=gnu11 -O2 -Wall -Wextra -o "$FABRIC_DIR/bin/$name" \
-		"$FABRIC_LIB/../clients/$name.c" "$@" ||
+		"$FABRIC_LIB/../clients/${name%.so}.c" "$@" ||
 		bail "cannot compile $name"
 }
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""Reads files of JSON lines strictly and adds them up, for eval in a shell.
+"""Reads files of JSON lines strictly and adds them up.
 
 	lines.py [-t] FILE...
 
 The files are read in the given order; in each of them seq counts from 1 and
-misses nothing. -t: the last line of the last file may be torn. What is printed, each name with n_ before it:
+misses nothing. -t: the last line of the last file may be torn. What is printed,
+NAME=VALUE:
 
 	lines, torn	whole lines, bytes behind the last newline
 	sa, mad		records of these types; so for the others
@@ -113,7 +114,7 @@ def main():
                              sa_counted=opensm["sa_received"])
                     n["missing"] = n["opensm"] - n["captured"]
     for key, value in n.items():
-        print(f"n_{key}={value}")
+        print(f"{key}={value}")
     if wrong:
         print(f"{wrong} lines are wrong", file=sys.stderr)
     sys.exit(wrong != 0)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 """What the fabric tests ask of a trace.
 
-	records.py valid FILE...	each line is a record, none is missing
 	records.py complete FILE...	the stop record's numbers agree
+	records.py account FILE...	each capture is in one record
 	records.py match FILE CLIENT...	an sa record for each query that
 					sa_client -o CLIENT wrote down, with
 					what became of it, and no other;
@@ -23,8 +23,6 @@ METHODS = {
     0x01: "Get", 0x02: "Set", 0x12: "GetTable", 0x13: "GetTraceTable",
     0x14: "GetMulti", 0x15: "Delete",
 }
-TYPES = {"sa", "mad", "send_error", "trap", "alert", "state", "loss", "start",
-         "stop"}
 
 wrong = 0
 
@@ -42,22 +40,6 @@ def records(path):
             yield json.loads(line)
 
 
-def valid(path):
-    last = None
-    for number, record in enumerate(records(path), 1):
-        if record.get("seq") != number:
-            say(f"{path}:{number}: seq {record.get('seq')}")
-        if record.get("type") not in TYPES:
-            say(f"{path}:{number}: type {record.get('type')}")
-        if not str(record.get("time")).endswith("Z"):
-            say(f"{path}:{number}: time {record.get('time')}")
-        if number == 1 and record["type"] != "start":
-            say(f"{path}: begins with {record['type']}")
-        last = record
-    if not last or last["type"] != "stop":
-        say(f"{path}: ends with {last}")
-
-
 def complete(path):
     last = None
     for last in records(path):
@@ -73,6 +55,28 @@ def complete(path):
     if not last["captured"]["sm_received"]:
         say(f"{path}: nothing captured")
     print(f"{last['captured']}")
+
+
+def account(path):
+    """A capture is a mad record or part of an sa or a trap record."""
+    n = {"sm_received": 0, "sm_sent": 0, "sa_received": 0, "sa_sent": 0}
+    last = None
+    for r in records(path):
+        last = r
+        if r["type"] == "mad" and r["class"] in ("SubnDR", "SubnLID"):
+            n["sm_" + r["direction"]] += 1
+        elif r["type"] == "mad" and r["class"] == "SubnAdm":
+            n["sa_" + r["direction"]] += 1
+        elif r["type"] == "trap" and r["from"]["lid"]:
+            n["sm_received"] += 1
+        elif r["type"] == "sa":
+            here, there = "sa_received", "sa_sent"
+            if r["method"] == "Report":
+                here, there = there, here
+            n[here] += 1 + r["retries"]
+            n[there] += r["outcome"] == "answered"
+    if n != last["captured"]:
+        say(f"{path}: records have {n}, captured {last['captured']}")
 
 
 def queries(path):
@@ -154,7 +158,7 @@ def main():
         match(files[0], files[1:])
     else:
         for path in files:
-            {"valid": valid, "complete": complete}[command](path)
+            {"complete": complete, "account": account}[command](path)
     if wrong:
         print(f"{wrong} things are wrong")
     sys.exit(wrong != 0)

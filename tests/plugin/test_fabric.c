@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Names of LIDs: a snapshot of a subnet database that is built here with
+ * complib's own containers, as large as an InfiniBand subnet can be.
+ */
+#include <check.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "fabric.h"
+
+enum { LIDS = 48000, PORTS_A_NODE = 2 };
+
+static osm_opensm_t *osm;
+static osm_port_t *ports;
+static osm_node_t *nodes;
+
+static void setup(void)
+{
+	char desc[64];
+	size_t lid;
+
+	osm = calloc(1, sizeof(*osm));
+	ports = calloc(LIDS + 1, sizeof(*ports));
+	nodes = calloc(LIDS / PORTS_A_NODE + 1, sizeof(*nodes));
+	ck_assert(osm && ports && nodes);
+	ck_assert_int_eq(cl_plock_init(&osm->lock), CL_SUCCESS);
+	cl_qmap_init(&osm->subn.port_guid_tbl);
+	ck_assert_int_eq(cl_ptr_vector_init(&osm->subn.port_lid_tbl, 0, 1024),
+			 CL_SUCCESS);
+	for (lid = 1; lid <= LIDS; lid++) {
+		osm_node_t *node = &nodes[lid / PORTS_A_NODE];
+
+		if (!node->print_desc) {
+			snprintf(desc, sizeof(desc), "node%05zu HCA-1",
+				 lid / PORTS_A_NODE);
+			node->print_desc = strdup(desc);
+		}
+		ports[lid].p_node = node;
+		ports[lid].guid = cl_hton64(0x0002c90300000000u + lid);
+		cl_ptr_vector_set(&osm->subn.port_lid_tbl, lid, &ports[lid]);
+		cl_qmap_insert(&osm->subn.port_guid_tbl, ports[lid].guid,
+			       &ports[lid].map_item);
+	}
+	cl_ptr_vector_set(&osm->subn.port_lid_tbl, 0, NULL);
+}
+
+static void teardown(void)
+{
+	size_t i;
+
+	cl_ptr_vector_destroy(&osm->subn.port_lid_tbl);
+	cl_plock_destroy(&osm->lock);
+	for (i = 0; i <= LIDS / PORTS_A_NODE; i++)
+		free(nodes[i].print_desc);
+	free(nodes);
+	free(ports);
+	free(osm);
+}
+
+START_TEST(test_nothing_is_known)
+{
+	struct requester who = { .addr.lid = 7, .port_guid = 1, .name = "x" };
+
+	fabric_resolve(NULL, &who);
+	ck_assert_uint_eq(who.port_guid, 0);
+	ck_assert_ptr_null(who.name);
+	fabric_free(NULL);
+}
+END_TEST
+
+START_TEST(test_unknown_lids)
+{
+	static const uint16_t lids[] = { 0, LIDS + 1, 0xbfff, 0xc000, 0xffff };
+	struct fabric *fabric = fabric_snapshot(osm);
+	size_t i;
+
+	ck_assert_ptr_nonnull(fabric);
+	for (i = 0; i < sizeof(lids) / sizeof(lids[0]); i++) {
+		struct requester who = { .addr.lid = lids[i] };
+
+		fabric_resolve(fabric, &who);
+		ck_assert_uint_eq(who.port_guid, 0);
+		ck_assert_ptr_null(who.name);
+	}
+	fabric_free(fabric);
+}
+END_TEST
+
+static void *hold_exclusively(void *context)
+{
+	pthread_barrier_t *barrier = context;
+
+	cl_plock_excl_acquire(&osm->lock);
+	pthread_barrier_wait(barrier);
+	pthread_barrier_wait(barrier);
+	cl_plock_release(&osm->lock);
+	return NULL;
+}
+
+/* OpenSM changes its tables: nobody waits for that. */
+START_TEST(test_never_waits)
+{
+	pthread_barrier_t barrier;
+	pthread_t thread;
+
+	pthread_barrier_init(&barrier, NULL, 2);
+	pthread_create(&thread, NULL, hold_exclusively, &barrier);
+	pthread_barrier_wait(&barrier);
+	ck_assert_ptr_null(fabric_snapshot(osm));
+	ck_assert_int_eq(errno, EBUSY);
+	pthread_barrier_wait(&barrier);
+	pthread_join(thread, NULL);
+	pthread_barrier_destroy(&barrier);
+}
+END_TEST
+
+START_TEST(test_all_lids_without_opensm)
+{
+	struct fabric *fabric = fabric_snapshot(osm);
+	char name[64];
+	size_t lid;
+
+	ck_assert_ptr_nonnull(fabric);
+	/* the snapshot holds no lock, and needs no port to be there */
+	ck_assert_int_eq(pthread_rwlock_trywrlock(&osm->lock.lock), 0);
+	pthread_rwlock_unlock(&osm->lock.lock);
+	memset(ports, 0xff, (LIDS + 1) * sizeof(*ports));
+	for (lid = 1; lid <= LIDS; lid++) {
+		struct requester who = { .addr.lid = (uint16_t)lid };
+
+		fabric_resolve(fabric, &who);
+		snprintf(name, sizeof(name), "node%05zu HCA-1",
+			 lid / PORTS_A_NODE);
+		ck_assert_uint_eq(who.port_guid, 0x0002c90300000000u + lid);
+		ck_assert_str_eq(who.name, name);
+	}
+	fabric_free(fabric);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("fabric");
+	TCase *tcase = tcase_create("fabric");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, test_nothing_is_known);
+	tcase_add_test(tcase, test_unknown_lids);
+	tcase_add_test(tcase, test_never_waits);
+	tcase_add_test(tcase, test_all_lids_without_opensm);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,741 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The public calls of libosmvendor_snoop, in a process that is tapped by link
+ * order. MADs come from the double of double.h; wrappers, pool and log are
+ * libosmvendor's and libopensm's own.
+ */
+#include <check.h>
+#include <dlfcn.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <vendor/osm_vendor_snoop.h>
+
+#include "double.h"
+
+enum { RING_MIN = 64 * 1024 };
+
+/* Check tells its parent of each assertion passed: too slow in long loops. */
+#define check(condition) do { if (!(condition)) \
+	ck_abort_msg("%s", #condition); } while (0)
+
+static osm_vendor_t vendor;
+static osm_log_t osm_log_object;
+static osm_mad_pool_t pool;
+static char log_name[64];
+static struct double_bind *wire;
+
+/* Stands before libosmvendor's, which osm_mad_pool_get calls: no memory. */
+static _Atomic int no_memory;
+
+ib_mad_t *osm_vendor_get(osm_bind_handle_t h_bind, const uint32_t mad_size,
+			 osm_vend_wrap_t *p_vend_wrap)
+{
+	ib_mad_t *(*next)(osm_bind_handle_t, const uint32_t, osm_vend_wrap_t *) =
+		dlsym(RTLD_NEXT, "osm_vendor_get");
+
+	if (no_memory > 0 && no_memory--)
+		return NULL;
+	return next(h_bind, mad_size, p_vend_wrap);
+}
+
+static void client_recv(osm_madw_t *p_madw, void *context,
+			osm_madw_t *p_req_madw)
+{
+	(void)p_madw;
+	(void)context;
+	(void)p_req_madw;
+}
+
+static void client_send_err(void *context, osm_madw_t *p_madw)
+{
+	(void)context;
+	(void)p_madw;
+}
+
+static void setup(void)
+{
+	int fd;
+
+	strcpy(log_name, "/tmp/osmsnoop_test_bind.XXXXXX");
+	fd = mkstemp(log_name);
+	check(fd >= 0);
+	close(fd);
+	check(osm_log_init(&osm_log_object, TRUE, OSM_LOG_ERROR, log_name,
+			   FALSE) == IB_SUCCESS);
+	check(osm_mad_pool_init(&pool) == IB_SUCCESS);
+	vendor.p_log = &osm_log_object;
+	vendor.umad_port.port_guid = cl_hton64(0x1234);
+	vendor.umad_port.base_lid = 7;
+	wire = double_of(osm_vendor_bind(&vendor, NULL, &pool, client_recv,
+					 client_send_err, NULL));
+	check(wire);
+}
+
+static void teardown(void)
+{
+	free(wire);
+	osm_mad_pool_destroy(&pool);
+	osm_log_destroy(&osm_log_object);
+	unlink(log_name);
+}
+
+static bool log_has(const char *text)
+{
+	char line[1024];
+	bool found = false;
+	FILE *file = fopen(log_name, "r");
+
+	check(file);
+	while (!found && fgets(line, sizeof(line), file))
+		found = strstr(line, text);
+	fclose(file);
+	return found;
+}
+
+static osm_snoop_bind_info_t info_default(void)
+{
+	return (osm_snoop_bind_info_t){ .size = sizeof(osm_snoop_bind_info_t),
+					.ring_size = RING_MIN };
+}
+
+static void receive(uint64_t tid, uint32_t size)
+{
+	osm_madw_t *p_madw = madw_new(wire, 3, size, tid);
+
+	double_receive(wire, p_madw, NULL);
+	madw_free(p_madw);
+}
+
+/* What a bind delivers. */
+struct got {
+	_Atomic uint64_t n, lost;
+	uint64_t next_tid;	/* order: at least this one */
+	osm_bind_handle_t h_bind;
+	bool keep;
+	osm_madw_t *kept[64];
+	sem_t *gate;		/* wait here first, when set */
+	osm_snoop_info_t info;
+	uint32_t size;
+	const char *error;
+};
+
+static void on_capture(osm_madw_t *p_madw, const osm_snoop_info_t *p_info,
+		       void *context)
+{
+	struct got *g = context;
+
+	if (g->gate) {
+		sem_wait(g->gate);
+		sem_post(g->gate);
+	}
+	if (tid_of(p_madw->p_mad) < g->next_tid)
+		g->error = "order";
+	g->next_tid = tid_of(p_madw->p_mad) + 1;
+	g->info = *p_info;
+	g->size = p_madw->mad_size;
+	g->lost += p_info->lost;
+	if (g->keep && g->n < 64)
+		g->kept[g->n] = p_madw;
+	else
+		osm_mad_pool_put(&pool, p_madw);
+	g->n++;
+}
+
+static osm_bind_handle_t bind_with(const osm_snoop_bind_info_t *info,
+				   struct got *g)
+{
+	osm_bind_handle_t h = osm_vendor_snoop_bind(&vendor, info, &pool,
+						    on_capture, g);
+
+	if (h == OSM_BIND_INVALID_HANDLE)
+		ck_abort_msg("%s", osm_vendor_snoop_strerror());
+	return h;
+}
+
+static osm_snoop_stats_t stats_of(osm_bind_handle_t h)
+{
+	osm_snoop_stats_t stats;
+
+	memset(&stats, 0xff, sizeof(stats));
+	check(osm_vendor_snoop_get_stats(h, &stats) == IB_SUCCESS);
+	return stats;
+}
+
+static void wait_for(const _Atomic uint64_t *n, uint64_t wanted)
+{
+	int i;
+
+	for (i = 0; i < 10000 && *n < wanted; i++)
+		usleep(1000);
+	ck_assert_uint_eq(*n, wanted);
+}
+
+/* Refused, with this reason for the thread and in the log. */
+static void refused(osm_bind_handle_t h, const char *reason)
+{
+	ck_assert_ptr_eq(h, OSM_BIND_INVALID_HANDLE);
+	if (!strstr(osm_vendor_snoop_strerror(), reason))
+		ck_abort_msg("\"%s\" does not say \"%s\"",
+			     osm_vendor_snoop_strerror(), reason);
+	if (!log_has(reason))
+		ck_abort_msg("\"%s\" is not in the log", reason);
+	ck_assert(log_has("ERR 5D10: "));
+}
+
+START_TEST(null_arguments)
+{
+	osm_snoop_bind_info_t info = info_default();
+
+	ck_assert_str_eq(osm_vendor_snoop_strerror(), "no error");
+	/* there is no log without a vendor object */
+	ck_assert_ptr_null(osm_vendor_snoop_bind(NULL, &info, &pool, on_capture,
+						 NULL));
+	ck_assert_str_eq(osm_vendor_snoop_strerror(), "p_vend is NULL");
+	refused(osm_vendor_snoop_bind(&vendor, NULL, &pool, on_capture, NULL),
+		"p_info is NULL");
+	refused(osm_vendor_snoop_bind(&vendor, &info, NULL, on_capture, NULL),
+		"p_mad_pool is NULL");
+	refused(osm_vendor_snoop_bind(&vendor, &info, &pool, NULL, NULL),
+		"callback is NULL");
+}
+END_TEST
+
+static const umad_filter_t filters[OSM_SNOOP_MAX_FILTERS + 1];
+static const uint64_t variables[2];
+static const osm_snoop_sample_t samples[OSM_SNOOP_MAX_SAMPLES + 1] = {
+	{ variables, 8 }, { variables, 4 }, { variables, 2 }, { variables, 1 },
+	{ variables, 8 }, { variables, 8 }, { variables, 8 }, { variables, 8 },
+	{ variables, 8 },
+};
+static const osm_snoop_sample_t bad_samples[] = {
+	{ NULL, 8 }, { variables, 0 }, { variables, 3 }, { variables, 16 },
+	{ (const char *)variables + 4, 8 }, { (const char *)variables + 2, 4 },
+	{ (const char *)variables + 1, 2 },
+};
+
+enum { SIZE = sizeof(osm_snoop_bind_info_t) };
+
+static const struct bad_info {
+	const char *reason;
+	osm_snoop_bind_info_t info;
+} bad_infos[] = {
+	{ "size is 0", { .size = 0 } },
+	{ "size is 1,", { .size = 1 } },
+	{ "size is", { .size = SIZE - 8 } },
+	{ "size is", { .size = SIZE + 8 } },
+	{ "flags 0x8:", { .size = SIZE, .flags = 8 } },
+	{ "flags 0x80000003:", { .size = SIZE, .flags = 0x80000003 } },
+	{ "65 filters", { .size = SIZE, .p_filters = filters,
+			  .filter_count = 65 } },
+	{ "4294967295 filters", { .size = SIZE, .p_filters = filters,
+				  .filter_count = UINT32_MAX } },
+	{ "1 filters", { .size = SIZE, .filter_count = 1 } },
+	{ "9 samples", { .size = SIZE, .p_samples = samples,
+			 .sample_count = 9 } },
+	{ "1 samples", { .size = SIZE, .sample_count = 1 } },
+	{ "sample 0: 8 bytes", { .size = SIZE, .p_samples = &bad_samples[0],
+				 .sample_count = 1 } },
+	{ "sample 0: 0 bytes", { .size = SIZE, .p_samples = &bad_samples[1],
+				 .sample_count = 1 } },
+	{ "sample 0: 3 bytes", { .size = SIZE, .p_samples = &bad_samples[2],
+				 .sample_count = 1 } },
+	{ "sample 0: 16 bytes", { .size = SIZE, .p_samples = &bad_samples[3],
+				  .sample_count = 1 } },
+	{ "sample 0: 8 bytes", { .size = SIZE, .p_samples = &bad_samples[4],
+				 .sample_count = 1 } },
+	{ "sample 0: 4 bytes", { .size = SIZE, .p_samples = &bad_samples[5],
+				 .sample_count = 1 } },
+	{ "sample 0: 2 bytes", { .size = SIZE, .p_samples = &bad_samples[6],
+				 .sample_count = 1 } },
+	{ "a ring of 1 bytes", { .size = SIZE, .ring_size = 1 } },
+	{ "a ring of 65535 bytes", { .size = SIZE, .ring_size = 65535 } },
+	{ "a ring of 1073741825 bytes", { .size = SIZE,
+					  .ring_size = 1073741825 } },
+	{ "a ring of", { .size = SIZE, .ring_size = SIZE_MAX } },
+	{ "a snap length of 1 bytes", { .size = SIZE, .snap_length = 1 } },
+	{ "a snap length of 23 bytes", { .size = SIZE, .snap_length = 23 } },
+	{ "source KERNEL is not built in", {
+		.size = SIZE, .source = OSM_SNOOP_SOURCE_KERNEL } },
+	{ "source BPF is not built in", {
+		.size = SIZE, .source = OSM_SNOOP_SOURCE_BPF } },
+	{ "source STREAM is not built in", {
+		.size = SIZE, .source = OSM_SNOOP_SOURCE_STREAM,
+		.source_arg = "/run/socket" } },
+	{ "source an unknown number", {
+		.size = SIZE, .source = (osm_snoop_source_t)5 } },
+};
+
+START_TEST(bad_info)
+{
+	refused(osm_vendor_snoop_bind(&vendor, &bad_infos[_i].info, &pool,
+				      on_capture, NULL), bad_infos[_i].reason);
+}
+END_TEST
+
+/* The other side of each limit. */
+START_TEST(good_info)
+{
+	osm_snoop_bind_info_t info = info_default();
+	struct got g = { 0 };
+	unsigned i;
+
+	for (i = 0; i < 6; i++) {
+		info = info_default();
+		info.flags = i;	/* all but 6 and 7 */
+		info.p_filters = filters;
+		info.filter_count = i ? OSM_SNOOP_MAX_FILTERS : 0;
+		info.p_samples = samples;
+		info.sample_count = i ? OSM_SNOOP_MAX_SAMPLES : 0;
+		info.snap_length = i ? 24 : 0;
+		info.source = i & 1 ? OSM_SNOOP_SOURCE_TAP :
+				      OSM_SNOOP_SOURCE_AUTO;
+		info.ring_size = RING_MIN + i;
+		osm_vendor_snoop_unbind(bind_with(&info, &g));
+	}
+}
+END_TEST
+
+START_TEST(no_more_binds)
+{
+	osm_snoop_bind_info_t info = info_default();
+	osm_bind_handle_t h[16];
+	struct got g = { 0 };
+	int i;
+
+	for (i = 0; i < 16; i++)
+		h[i] = bind_with(&info, &g);
+	refused(osm_vendor_snoop_bind(&vendor, &info, &pool, on_capture, &g),
+		"all 16 places of the tap are taken");
+	osm_vendor_snoop_unbind(h[5]);
+	h[5] = bind_with(&info, &g);
+	for (i = 0; i < 16; i++)
+		osm_vendor_snoop_unbind(h[i]);
+}
+END_TEST
+
+START_TEST(bad_handles)
+{
+	osm_snoop_stats_t stats;
+	osm_snoop_bind_info_t info = info_default();
+	struct got g = { 0 };
+	osm_bind_handle_t h;
+
+	ck_assert_int_eq(osm_vendor_snoop_get_stats(NULL, NULL),
+			 IB_INVALID_PARAMETER);
+	ck_assert_str_eq(osm_vendor_snoop_strerror(), "p_stats is NULL");
+	ck_assert_int_eq(osm_vendor_snoop_get_stats(NULL, &stats),
+			 IB_INVALID_PARAMETER);
+	ck_assert_ptr_nonnull(strstr(osm_vendor_snoop_strerror(),
+				     "is no snoop bind"));
+	ck_assert_int_eq(osm_vendor_snoop_get_stats(&g, &stats),
+			 IB_INVALID_PARAMETER);
+	osm_vendor_snoop_unbind(NULL);
+	osm_vendor_snoop_unbind(&g);
+	/* a handle of the vendor layer is none of ours */
+	osm_vendor_snoop_unbind(wire);
+
+	h = bind_with(&info, &g);
+	ck_assert_int_eq(osm_vendor_snoop_get_stats(h, NULL),
+			 IB_INVALID_PARAMETER);
+	osm_vendor_snoop_unbind(h);
+	osm_vendor_snoop_unbind(h);
+	ck_assert_ptr_nonnull(strstr(osm_vendor_snoop_strerror(),
+				     "is no snoop bind"));
+}
+END_TEST
+
+static void *fail_in_thread(void *context)
+{
+	(void)context;
+	if (strcmp(osm_vendor_snoop_strerror(), "no error"))
+		return "not its own";
+	osm_vendor_snoop_get_stats(NULL, NULL);
+	return strcmp(osm_vendor_snoop_strerror(), "p_stats is NULL") ?
+		       "not told" : NULL;
+}
+
+START_TEST(strerror_by_thread)
+{
+	pthread_t thread;
+	void *error;
+
+	osm_vendor_snoop_unbind(NULL);
+	check(!pthread_create(&thread, NULL, fail_in_thread, NULL));
+	pthread_join(thread, &error);
+	ck_assert_ptr_null(error);
+	ck_assert_ptr_nonnull(strstr(osm_vendor_snoop_strerror(),
+				     "is no snoop bind"));
+}
+END_TEST
+
+START_TEST(delivered_in_order)
+{
+	static const uint64_t variable = 42;
+	const osm_snoop_sample_t sample = { &variable, 8 };
+	osm_snoop_bind_info_t info = info_default();
+	struct got g = { .keep = true };
+	osm_snoop_stats_t s;
+	osm_bind_handle_t h;
+	osm_madw_t *same;
+	struct timespec now;
+	uint64_t i;
+
+	info.ring_size = 4 * 1024 * 1024;
+	info.p_samples = &sample;
+	info.sample_count = 1;
+	h = bind_with(&info, &g);
+	for (i = 0; i < 5000; i++)
+		if (i & 1)
+			osm_vendor_send(wire, madw_new(wire, 3, MAD_SIZE, i),
+					FALSE);
+		else
+			receive(i, MAD_SIZE);
+	wait_for(&g.n, 5000);
+	ck_assert_ptr_null(g.error);
+
+	same = madw_new(wire, 3, MAD_SIZE, 17);
+	ck_assert_uint_eq(g.kept[17]->mad_size, MAD_SIZE);
+	ck_assert_mem_eq(g.kept[17]->p_mad, same->p_mad, MAD_SIZE);
+	ck_assert_mem_eq(&g.kept[17]->mad_addr, &same->mad_addr,
+			 sizeof(same->mad_addr));
+	ck_assert_ptr_eq(g.kept[17]->h_bind, h);
+	ck_assert_int_eq(g.kept[17]->status, IB_SUCCESS);
+	madw_free(same);
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	ck_assert_int_eq(g.info.direction, OSM_SNOOP_SENT);
+	ck_assert_int_eq(g.info.source, OSM_SNOOP_SOURCE_TAP);
+	ck_assert_uint_eq(g.info.original_size, MAD_SIZE);
+	ck_assert_uint_eq(g.info.segments, 1);
+	ck_assert(!g.info.reassembled);
+	ck_assert_uint_eq(g.info.local_lid, cl_hton16(7));
+	ck_assert_uint_eq(g.info.port_guid, cl_hton64(0x1234));
+	ck_assert_uint_eq(g.info.samples[0], 42);
+	ck_assert(g.info.time_ns / 1000000000 + 20 > (uint64_t)now.tv_sec &&
+		  g.info.time_ns / 1000000000 <= (uint64_t)now.tv_sec + 1);
+
+	s = stats_of(h);
+	ck_assert_uint_eq(s.seen, 5000);
+	ck_assert_uint_eq(s.passed, 5000);
+	ck_assert_uint_eq(s.delivered, 5000);
+	ck_assert_uint_eq(s.lost_ring + s.lost_memory + s.truncated, 0);
+	ck_assert_uint_eq(s.ring_size, 4 * 1024 * 1024);
+	osm_vendor_snoop_unbind(h);
+	ck_assert_uint_eq(stats_of(h).delivered, 5000);
+	ck_assert_uint_eq(stats_of(h).ring_bytes, 0);
+	/* wrappers live longer than their bind */
+	for (i = 0; i < 64; i++)
+		osm_mad_pool_put(&pool, g.kept[i]);
+}
+END_TEST
+
+/* What was captured before the unbind is delivered, and nothing after it. */
+START_TEST(unbind_delivers_the_rest)
+{
+	osm_snoop_bind_info_t info = info_default();
+	osm_bind_handle_t h;
+	uint64_t i;
+	int round;
+
+	for (round = 0; round < 50; round++) {
+		struct got g = { 0 };
+
+		h = bind_with(&info, &g);
+		for (i = 0; i < 100; i++)
+			receive(i, MAD_SIZE);
+		osm_vendor_snoop_unbind(h);
+		ck_assert_uint_eq(g.n, 100);
+		receive(i, MAD_SIZE);
+		ck_assert_uint_eq(g.n, 100);
+		ck_assert_uint_eq(stats_of(h).seen, 100);
+	}
+}
+END_TEST
+
+START_TEST(lost_adds_up)
+{
+	osm_snoop_bind_info_t info = info_default();
+	struct got g = { 0 };
+	osm_snoop_stats_t s;
+	osm_bind_handle_t h;
+	uint64_t i;
+	sem_t gate;
+
+	sem_init(&gate, 0, 0);
+	g.gate = &gate;
+	h = bind_with(&info, &g);
+	for (i = 0; i < 1000; i++)
+		receive(i, MAD_SIZE);
+	s = stats_of(h);
+	ck_assert_uint_eq(s.seen, 1000);
+	ck_assert_uint_eq(s.passed, 1000);
+	ck_assert(s.lost_ring > 800 && s.lost_ring < 1000);
+	ck_assert(s.ring_bytes > RING_MIN - 1024);
+	sem_post(&gate);
+	wait_for(&g.n, 1000 - s.lost_ring);
+	/* the next one that finds room tells of those before it */
+	receive(i++, MAD_SIZE);
+	wait_for(&g.n, 1001 - s.lost_ring);
+	ck_assert_uint_eq(g.lost, s.lost_ring);
+	ck_assert_ptr_null(g.error);
+	osm_vendor_snoop_unbind(h);
+	s = stats_of(h);
+	ck_assert_uint_eq(s.seen, 1001);
+	ck_assert_uint_eq(s.passed, s.delivered + s.lost_ring);
+	ck_assert_uint_eq(s.delivered, g.n);
+	ck_assert_uint_eq(s.lost_memory, 0);
+	sem_destroy(&gate);
+}
+END_TEST
+
+START_TEST(lost_for_want_of_memory)
+{
+	osm_snoop_bind_info_t info = info_default();
+	struct got g = { 0 };
+	osm_snoop_stats_t s;
+	osm_bind_handle_t h;
+	uint64_t i;
+
+	no_memory = 3;
+	h = bind_with(&info, &g);
+	for (i = 0; i < 5; i++)
+		receive(i, MAD_SIZE);
+	osm_vendor_snoop_unbind(h);
+	s = stats_of(h);
+	ck_assert_uint_eq(s.lost_memory, 3);
+	ck_assert_uint_eq(s.delivered, 2);
+	ck_assert_uint_eq(s.passed, 5);
+	ck_assert_uint_eq(g.n, 2);
+	ck_assert_uint_eq(g.lost, 3);
+}
+END_TEST
+
+START_TEST(truncated)
+{
+	osm_snoop_bind_info_t info = info_default();
+	struct got g = { 0 };
+	osm_bind_handle_t h;
+
+	info.snap_length = 64;
+	h = bind_with(&info, &g);
+	receive(1, 64);
+	wait_for(&g.n, 1);
+	ck_assert_uint_eq(g.size, 64);
+	ck_assert_uint_eq(stats_of(h).truncated, 0);
+	receive(2, 65);
+	wait_for(&g.n, 2);
+	ck_assert_uint_eq(g.size, 64);
+	ck_assert_uint_eq(g.info.original_size, 65);
+	ck_assert_uint_eq(stats_of(h).truncated, 1);
+	receive(3, 4096);
+	wait_for(&g.n, 3);
+	ck_assert_uint_eq(g.size, 64);
+	ck_assert_uint_eq(g.info.original_size, 4096);
+	osm_vendor_snoop_unbind(h);
+	ck_assert_uint_eq(stats_of(h).truncated, 2);
+}
+END_TEST
+
+/* A message of 62,328 bytes, the answer for 512 hosts. */
+START_TEST(long_message)
+{
+	osm_snoop_bind_info_t info = info_default();
+	struct got g = { .keep = true };
+	osm_madw_t *same;
+	osm_bind_handle_t h;
+
+	info.ring_size = 256 * 1024;
+	same = madw_new(wire, 3, 62328, 1);
+	h = bind_with(&info, &g);
+	osm_vendor_send(wire, same, TRUE);
+	osm_vendor_snoop_unbind(h);
+	ck_assert_uint_eq(g.n, 1);
+	ck_assert_uint_eq(g.size, 62328);
+	ck_assert_mem_eq(g.kept[0]->p_mad, same->p_mad, 62328);
+	osm_mad_pool_put(&pool, g.kept[0]);
+	madw_free(same);
+}
+END_TEST
+
+static _Atomic uint64_t in_callback;
+static osm_bind_handle_t own;
+static char own_error[128];
+static char thread_name[32];
+static bool signals_blocked;
+
+static void unbind_own(osm_madw_t *p_madw, const osm_snoop_info_t *p_info,
+		       void *context)
+{
+	osm_bind_handle_t h;
+	sigset_t blocked;
+	sem_t *gate = context;
+
+	(void)p_info;
+	osm_mad_pool_put(&pool, p_madw);
+	sem_wait(gate);
+	sem_post(gate);
+	h = own;
+	osm_vendor_snoop_unbind(h);
+	snprintf(own_error, sizeof(own_error), "%s",
+		 osm_vendor_snoop_strerror());
+	pthread_getname_np(pthread_self(), thread_name, sizeof(thread_name));
+	pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+	signals_blocked = sigismember(&blocked, SIGHUP) == 1 &&
+			  sigismember(&blocked, SIGINT) == 1 &&
+			  sigismember(&blocked, SIGUSR1) == 1;
+	/* anything else may be called */
+	check(stats_of(h).delivered == in_callback + 1);
+	in_callback++;
+}
+
+START_TEST(unbind_in_own_callback)
+{
+	osm_snoop_bind_info_t info = info_default();
+	sigset_t blocked;
+	sem_t gate;
+
+	sem_init(&gate, 0, 0);
+	own = osm_vendor_snoop_bind(&vendor, &info, &pool, unbind_own, &gate);
+	ck_assert(own != OSM_BIND_INVALID_HANDLE);
+	pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+	ck_assert(!sigismember(&blocked, SIGHUP));
+	sem_post(&gate);
+	receive(1, MAD_SIZE);
+	wait_for(&in_callback, 1);
+	ck_assert_str_eq(own_error,
+			 "a callback cannot unbind its own snoop bind");
+	ck_assert(log_has("ERR 5D11: a callback cannot unbind"));
+	ck_assert_str_eq(thread_name, "osmsnoop-tap");
+	ck_assert(signals_blocked);
+	/* it goes on */
+	receive(2, MAD_SIZE);
+	wait_for(&in_callback, 2);
+	osm_vendor_snoop_unbind(own);
+	ck_assert_uint_eq(stats_of(own).delivered, 2);
+	sem_destroy(&gate);
+}
+END_TEST
+
+/* Another bind takes the place that one leaves, which is not its business. */
+START_TEST(stats_while_another_binds)
+{
+	osm_snoop_bind_info_t info = info_default();
+	struct got slow = { 0 }, other = { 0 };
+	osm_bind_handle_t h, h2;
+	pthread_t thread;
+	sem_t gate;
+	int i;
+
+	sem_init(&gate, 0, 0);
+	slow.gate = &gate;
+	h = bind_with(&info, &slow);
+	for (i = 0; i < 10; i++)
+		receive(i, MAD_SIZE);
+	check(!pthread_create(&thread, NULL,
+			      (void *(*)(void *))(void *)osm_vendor_snoop_unbind,
+			      h));
+	/* stopped, when it sees no more; its callback is at the gate */
+	do {
+		uint64_t seen = stats_of(h).seen;
+
+		receive(10 + i++, MAD_SIZE);
+		if (stats_of(h).seen == seen)
+			break;
+		usleep(1000);
+	} while (i < 10000);
+	h2 = bind_with(&info, &other);
+	ck_assert_ptr_ne(h, h2);
+	receive(20000, MAD_SIZE);
+	sem_post(&gate);
+	pthread_join(thread, NULL);
+	ck_assert_uint_eq(stats_of(h).delivered, slow.n);
+	ck_assert_uint_eq(stats_of(h).passed, slow.n + stats_of(h).lost_ring);
+	osm_vendor_snoop_unbind(h2);
+	ck_assert_uint_eq(stats_of(h2).seen, 1);
+	ck_assert_uint_eq(other.n, 1);
+	sem_destroy(&gate);
+}
+END_TEST
+
+static unsigned mappings(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	unsigned n = 0;
+	int c;
+
+	check(maps);
+	while ((c = getc(maps)) != EOF)
+		n += c == '\n';
+	fclose(maps);
+	return n;
+}
+
+/* A thousand binds leave what ten leave. */
+START_TEST(no_growth)
+{
+	osm_snoop_bind_info_t info = info_default();
+	osm_bind_handle_t h, first = NULL;
+	struct got g = { 0 };
+	size_t bytes = 0, maps = 0;
+	int i;
+
+	for (i = 0; i < 1010; i++) {
+		h = bind_with(&info, &g);
+		if (!first)
+			first = h;
+		check(h == first);
+		if (i % 10 == 0) {
+			g.next_tid = 0;
+			receive(1, MAD_SIZE);
+		}
+		osm_vendor_snoop_unbind(h);
+		if (i == 9) {
+			bytes = mallinfo2().uordblks;
+			maps = mappings();
+		}
+	}
+	ck_assert_uint_eq(g.n, 101);
+	ck_assert_uint_le(mallinfo2().uordblks, bytes + 4096);
+	ck_assert_uint_le(mappings(), maps + 200);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("bind");
+	TCase *tc = tcase_create("bind");
+	SRunner *runner;
+	int failed;
+
+	tcase_set_timeout(tc, 60);
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, null_arguments);
+	tcase_add_loop_test(tc, bad_info, 0,
+			    sizeof(bad_infos) / sizeof(bad_infos[0]));
+	tcase_add_test(tc, good_info);
+	tcase_add_test(tc, no_more_binds);
+	tcase_add_test(tc, bad_handles);
+	tcase_add_test(tc, strerror_by_thread);
+	tcase_add_test(tc, delivered_in_order);
+	tcase_add_test(tc, unbind_delivers_the_rest);
+	tcase_add_test(tc, lost_adds_up);
+	tcase_add_test(tc, lost_for_want_of_memory);
+	tcase_add_test(tc, truncated);
+	tcase_add_test(tc, long_message);
+	tcase_add_test(tc, unbind_in_own_callback);
+	tcase_add_test(tc, stats_while_another_binds);
+	tcase_add_test(tc, no_growth);
+	suite_add_tcase(suite, tc);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
