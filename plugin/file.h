@@ -24,7 +24,7 @@ struct file {
 	uint64_t size;		/* what the file has, without the buffer */
 	uint64_t last_line;	/* sequence number that its last line has */
 	bool torn;		/* file_open() took half a line away */
-	bool half;		/* half a line, counted as lost, is still there */
+	bool half;		/* half a line is left, counted as lost */
 	size_t used;		/* bytes in the buffer, whole lines */
 	uint64_t buffered;	/* lines in the buffer */
 	char reason[512];	/* why the last call failed */

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "layout.h"
 #include "names.h"
@@ -493,6 +496,21 @@ static bool set_line(struct options *o, const char *key, const char *value,
 	return set(o, key, value, where, error, size);
 }
 
+/* NULL with errno, 0 for what is no file: a pipe would make OpenSM wait. */
+static FILE *open_regular(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0)
+		return NULL;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
+		return fdopen(fd, "r");
+	close(fd);
+	errno = 0;
+	return NULL;
+}
+
 /* One `key value` a line, `#` to the end of it a comment, as in opensm.conf */
 static bool read_file(struct options *o, const char *path, char *error,
 		      size_t size)
@@ -508,10 +526,10 @@ static bool read_file(struct options *o, const char *path, char *error,
 		return fail(error, size,
 			    PREFIX "config=%.*s: accepted: an absolute path",
 			    SHOWN, path);
-	file = fopen(path, "re");
+	file = open_regular(path);
 	if (!file)
 		return fail(error, size, PREFIX "config=%.*s: %s", SHOWN, path,
-			    strerror(errno));
+			    errno ? strerror(errno) : "is no regular file");
 	while (well && fgets(line, sizeof(line), file)) {
 		n++;
 		snprintf(where, sizeof(where), "%.*s line %u", SHOWN / 2, path,

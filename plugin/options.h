@@ -44,7 +44,7 @@ struct option {
 	const char *fallback;	/* the default, as one would write it */
 	const char *accepts;
 	const char *help;
-	/* NULL: not built into this version. False: the value is not accepted. */
+	/* NULL: not built into this version. False: no value of it. */
 	bool (*parse)(struct options *o, const char *value);
 };
 

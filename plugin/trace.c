@@ -401,7 +401,7 @@ static void tick(struct trace *t)
 	look_for_losses(t, &stats);
 	count_opensm(t);
 	transactions_tick(t->transactions, until);
-	storm_tick(t->storm, mono_ns);
+	storm_tick(t->storm, until);
 	sinks_flush(t->sinks, mono_ns);
 	pthread_mutex_unlock(&t->mutex);
 	refresh_names(t, mono_ns);

@@ -93,6 +93,7 @@ comes_back()
 		"$FABRIC_DIR/sm/opensm.log")" "$text: the log has the number"
 }
 
+fabric_many_starts
 fabric_begin
 fabric_clients
 fabric_net 4 1

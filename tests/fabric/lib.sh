@@ -26,7 +26,6 @@
 #	FABRIC_KEEP		when set, the test's directory stays
 #	FABRIC_REQUIRE		when set, a missing program is a failure and
 #				not a reason to skip
-#
 #	SANITIZER_RUNTIME	the run-time library of a build with sanitizers;
 #				what it reports fails the test
 #
@@ -228,8 +227,13 @@ fabric_find_umad2sim()
 	done
 }
 
-# fabric_sanitizers: they write into the test's directory. OpenSM leaks
-# much of its own, so leaks are not asked for (hostile.sh does, by valgrind).
+# fabric_sanitizers: they write into the test's directory. OpenSM leaks much
+# of its own, so leaks are not asked for (hostile.sh does, by valgrind).
+#
+# TSan gives up when a thread is cancelled in a library that it was told to
+# ignore (tsan.supp), as OpenSM does with its receiver at the very end. That
+# is no report, and shall not be OpenSM's exit status either. The order of
+# OpenSM's own locks (timers, event wheels, the subnet's) is not asked about.
 fabric_sanitizers()
 {
 	local common=log_path=$FABRIC_DIR/sanitizer
@@ -237,13 +241,34 @@ fabric_sanitizers()
 	[ -n "${SANITIZER_RUNTIME:-}" ] || return 0
 	ASAN_OPTIONS=$common:detect_leaks=0:suppressions=$FABRIC_LIB/asan.supp
 	UBSAN_OPTIONS=$common:print_stacktrace=1
-	TSAN_OPTIONS=$common:suppressions=$FABRIC_LIB/tsan.supp
+	TSAN_OPTIONS=$common:exitcode=0:detect_deadlocks=0
+	TSAN_OPTIONS+=:suppressions=$FABRIC_LIB/tsan.supp
 	export ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS
+}
+
+# fabric_many_starts: for tests that start OpenSM ten times and more. Ended by
+# TSan it leaves its place in ibsim taken, and there are only ten.
+fabric_many_starts()
+{
+	case ${SANITIZER_RUNTIME:-} in
+	*tsan*)
+		echo '1..0 # SKIP not with TSan: starts OpenSM too often'
+		exit 0
+		;;
+	esac
 }
 
 fabric_sanitizers_silent()
 {
-	! tail -n 60 "$FABRIC_DIR"/sanitizer.* 2>/dev/null
+	local file rc=0
+
+	for file in "$FABRIC_DIR"/sanitizer.*; do
+		grep -Eq 'SUMMARY|ERROR|WARNING|FATAL|CHECK|runtime error' \
+			"$file" 2>/dev/null || continue
+		head -n 60 "$file"
+		rc=1
+	done
+	return $rc
 }
 
 # fabric_end: the plan; ends the test

@@ -48,6 +48,7 @@ value()
 		"osmsnoop.trace=$FABRIC_DIR/files/trace osmsnoop.$1"
 }
 
+fabric_many_starts
 fabric_begin
 fabric_clients
 fabric_net 4 1

@@ -56,6 +56,7 @@ accounted()
 			[ "${N[missing]}" -le "${N[lost]}" ]; }
 }
 
+fabric_many_starts
 fabric_begin
 fabric_clients
 fabric_net 8 2

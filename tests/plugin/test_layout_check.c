@@ -117,7 +117,8 @@ END_TEST
 /* Every member one word later, as in a build with one more member before. */
 START_TEST(test_shifted)
 {
-	memmove((char *)osm + sizeof(void *), osm, sizeof(*osm) - sizeof(void *));
+	memmove((char *)osm + sizeof(void *), osm,
+		sizeof(*osm) - sizeof(void *));
 	ck_assert_ptr_nonnull(layout_check(osm));
 }
 END_TEST

@@ -94,26 +94,37 @@ START_TEST(test_malformed_words)
 		{ "osmsnoop.=x", { "osmsnoop.=x:", "trace" } },
 		{ "osmsnoop.logs=all", { "osmsnoop.logs=all:", "log, trace" } },
 		{ "osmsnoop.LOG=all", { "osmsnoop.LOG=all:", "log, trace" } },
-		{ "osmsnoop.osmsnoop.log=all", { "osmsnoop.osmsnoop.log=all:" } },
+		{ "osmsnoop.osmsnoop.log=all",
+		  { "osmsnoop.osmsnoop.log=all:" } },
 		{ "osmsnoop.log=", { "osmsnoop.log=:", "none, audit or all" } },
-		{ "osmsnoop.log=some", { "osmsnoop.log=some:", "none, audit or all" } },
-		{ "osmsnoop.log=all=", { "osmsnoop.log=all=:", "none, audit or all" } },
+		{ "osmsnoop.log=some",
+		  { "osmsnoop.log=some:", "none, audit or all" } },
+		{ "osmsnoop.log=all=",
+		  { "osmsnoop.log=all=:", "none, audit or all" } },
 		{ "osmsnoop.log=\"all\"", { "none, audit or all" } },
-		{ "a=b osmsnoop.log=all,audit c", { "osmsnoop.log=all,audit:" } },
+		{ "a=b osmsnoop.log=all,audit c",
+		  { "osmsnoop.log=all,audit:" } },
 		{ "osmsnoop.names=yes", { "on or off" } },
 		{ "osmsnoop.keys=1", { "hide or show" } },
 		{ "osmsnoop.trace=trace.json", { "absolute path or (null)" } },
 		{ "osmsnoop.audit=", { "absolute path or (null)" } },
 		{ "osmsnoop.audit=null", { "absolute path or (null)" } },
-		{ "osmsnoop.audit=/a osmsnoop.trace=/a", { "osmsnoop.audit", "osmsnoop.trace", "/a" } },
+		{ "osmsnoop.audit=/a osmsnoop.trace=/a",
+		  { "osmsnoop.audit", "osmsnoop.trace", "/a" } },
 		{ "osmsnoop.source=", { "auto or tap" } },
-		{ "osmsnoop.source=wire", { "osmsnoop.source=wire:", "auto or tap" } },
-		{ "osmsnoop.config=", { "osmsnoop.config=:", "absolute path" } },
-		{ "osmsnoop.config=my.conf", { "osmsnoop.config=my.conf:", "absolute path" } },
-		{ "osmsnoop.config=/nowhere/my.conf", { "osmsnoop.config=/nowhere/my.conf:", "No such file" } },
-		{ "osmsnoop.config=/", { "osmsnoop.config=/:", "directory" } },
+		{ "osmsnoop.source=wire",
+		  { "osmsnoop.source=wire:", "auto or tap" } },
+		{ "osmsnoop.config=",
+		  { "osmsnoop.config=:", "absolute path" } },
+		{ "osmsnoop.config=my.conf",
+		  { "osmsnoop.config=my.conf:", "absolute path" } },
+		{ "osmsnoop.config=/nowhere/my.conf",
+		  { "osmsnoop.config=/nowhere/my.conf:", "No such file" } },
+		{ "osmsnoop.config=/",
+		  { "osmsnoop.config=/:", "no regular file" } },
+		{ "osmsnoop.config=/dev/zero",
+		  { "osmsnoop.config=/dev/zero:", "no regular file" } },
 	};
-
 	size_t i;
 
 	for (i = 0; i < COUNT(bad); i++)
@@ -198,7 +209,9 @@ START_TEST(test_filter_refused)
 		"class:sa,attr:0x35,attr:0x36", "class:sa,version:1,version:2",
 		"errors,errors:0", "class:0x32,oui:1,oui:2",
 	};
-	const char *const parts[4] = { "osmsnoop.filter=", "class:NAME|N", "perf" };
+	const char *const parts[4] = {
+		"osmsnoop.filter=", "class:NAME|N", "perf",
+	};
 	char line[128];
 	size_t i;
 
@@ -213,7 +226,9 @@ END_TEST
 START_TEST(test_too_many)
 {
 	char line[2048] = "osmsnoop.filter=class:sa";
-	const char *const filters[4] = { "osmsnoop.filter=class:sa;", "at most 64" };
+	const char *const filters[4] = {
+		"osmsnoop.filter=class:sa;", "at most 64",
+	};
 	const char *const path[4] = { "osmsnoop.trace=/xxx", "absolute path" };
 	int i;
 
@@ -244,21 +259,29 @@ START_TEST(test_config_refused)
 		const char *text;
 		const char *parts[4];
 	} bad[] = {
-		{ "# a comment\n\nlogs all\n", { " line 3: logs all:", "log, trace" } },
-		{ "log some\n", { " line 1: log some:", "none, audit or all" } },
+		{ "# a comment\n\nlogs all\n",
+		  { " line 3: logs all:", "log, trace" } },
+		{ "log some\n",
+		  { " line 1: log some:", "none, audit or all" } },
 		{ "osmsnoop.log all\n", { " line 1:", "osmsnoop.log" } },
 		{ "log=all\n", { " line 1:", "'log=all' has no value" } },
 		{ "log\n", { " line 1:", "'log' has no value" } },
 		{ "log # all\n", { " line 1:", "'log' has no value" } },
-		{ "log all audit\n", { " line 1:", "more than one value for 'log'" } },
+		{ "log all audit\n",
+		  { " line 1:", "more than one value for 'log'" } },
 		{ "names on\nring 1", { " line 2: ring 1:", "64K to 1G" } },
-		{ "filter class:sa; class:smp\n", { " line 1:", "more than one value" } },
+		{ "filter class:sa; class:smp\n",
+		  { " line 1:", "more than one value" } },
 		{ "filter class:sb\n", { " line 1:", "class:NAME|N", "perf" } },
-		{ "config /etc/x\n", { " line 1: config /etc/x:", "no option" } },
-		{ "capture /tmp/x\n", { " line 1: capture /tmp/x:", "not built into this version" } },
-		{ "source bpf:mlx5_0\n", { " line 1:", "bpf:mlx5_0 is not built into this version", "auto or tap" } },
+		{ "config /etc/x\n",
+		  { " line 1: config /etc/x:", "no option" } },
+		{ "capture /tmp/x\n",
+		  { " line 1: capture /tmp/x:",
+		    "not built into this version" } },
+		{ "source bpf:mlx5_0\n",
+		  { " line 1:", "bpf:mlx5_0 is not built into this version",
+		    "auto or tap" } },
 	};
-
 	size_t i;
 
 	for (i = 0; i < COUNT(bad); i++) {
@@ -295,7 +318,9 @@ END_TEST
 
 START_TEST(test_config_unreadable)
 {
-	const char *const parts[4] = { "osmsnoop.config=", "Permission denied" };
+	const char *const parts[4] = {
+		"osmsnoop.config=", "Permission denied",
+	};
 	const char *line = with_config("", "log all\n", "");
 
 	ck_assert_int_eq(chmod(config_path, 0), 0);
@@ -334,7 +359,6 @@ START_TEST(test_nothing_of_ours)
 		"osmsnoopx.log=all", "OSMSNOOP.log=all", "x.osmsnoop.log=all",
 		"log=all ring=1", "(null)",
 	};
-
 	size_t i;
 
 	for (i = 0; i < COUNT(lines); i++) {
@@ -392,7 +416,8 @@ END_TEST
 
 START_TEST(test_values)
 {
-	accepted("other=1 osmsnoop.source=TAP osmsnoop.log=all\tosmsnoop.trace=/t "
+	accepted("other=1 osmsnoop.source=TAP osmsnoop.log=all\t"
+		 "osmsnoop.trace=/t "
 		 "osmsnoop.audit=/a=b osmsnoop.keys=show osmsnoop.names=off "
 		 "osmsnoop.snaplen=0 osmsnoop.ring=0x10000 "
 		 "osmsnoop.max_bytes=64k osmsnoop.max_files=1 "
@@ -413,7 +438,8 @@ START_TEST(test_values)
 	/* the start record has them as they were written */
 	ck_assert_str_eq(o.text[13], "64k");
 
-	accepted("osmsnoop.snaplen=24 osmsnoop.ring=1G osmsnoop.max_bytes=1048576G "
+	accepted("osmsnoop.snaplen=24 osmsnoop.ring=1G "
+		 "osmsnoop.max_bytes=1048576G "
 		 "osmsnoop.max_files=1000 osmsnoop.storm=1000000000/1 "
 		 "osmsnoop.unanswered=1 osmsnoop.log=none");
 	ck_assert_uint_eq(o.snaplen, 24);
@@ -455,7 +481,8 @@ START_TEST(test_filters)
 		{ "class:3", 1, { { .mgmt_class = 3 } } },
 		{ "class:129", 1, { { .mgmt_class = 0x81 } } },
 		{ "class:subnlid", 1, { { .mgmt_class = 1 } } },
-		{ "class:smp", 2, { { .mgmt_class = 0x81 }, { .mgmt_class = 1 } } },
+		{ "class:smp", 2,
+		  { { .mgmt_class = 0x81 }, { .mgmt_class = 1 } } },
 		{ "class:smp,errors", 2,
 		  { { .mgmt_class = 0x81, .errors = 1 },
 		    { .mgmt_class = 1, .errors = 1 } } },
@@ -517,7 +544,8 @@ START_TEST(test_config)
 	ck_assert_uint_eq(o.max_files, 2);
 
 	/* words on the line win, wherever they stand */
-	accepted(with_config("osmsnoop.max_files=3", text, "osmsnoop.trace=/u"));
+	accepted(with_config("osmsnoop.max_files=3", text,
+			     "osmsnoop.trace=/u"));
 	ck_assert_uint_eq(o.max_files, 3);
 	ck_assert_str_eq(o.trace, "/u");
 	ck_assert_uint_eq(o.ring, 1 << 20);

