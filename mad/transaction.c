@@ -34,8 +34,8 @@ enum {
 };
 
 static const uint64_t default_unanswered_ns = 5 * SECOND;
-/* Longer than OpenSM's thread needs from the tap to a failing umad_send. */
-static const uint64_t hold_ns = 2000000;
+/* When sends never seem to be done, because some thread always sends. */
+static const uint64_t hold_max_ns = SECOND;
 static const uint64_t trap_wait_ns = SECOND;
 
 /*
@@ -100,6 +100,7 @@ struct transactions {
 	struct entry_list lists[4];	/* by enum state */
 	size_t traps, traps_max;
 	uint64_t loss_ns;	/* when captures were last lost; 0 = never */
+	uint64_t sends_done_ns;	/* responses from before are out, or failed */
 };
 
 /* Captures of several threads may be a little out of order. */
@@ -330,19 +331,19 @@ static void finish_trap(struct transactions *t, struct entry *e,
  * Entries
  */
 
-/* Make room: first what is reported already, then the oldest request. */
+/* Make room: what is reported, then what is answered, then the oldest. */
 static void evict(struct transactions *t)
 {
 	struct entry *e;
 
 	if ((e = TAILQ_FIRST(&t->lists[LINGERING]))) {
 		release(t, e);
+	} else if ((e = TAILQ_FIRST(&t->lists[HELD]))) {
+		emit_sa(t, e, SA_ANSWERED, SA_REASON_NONE);
+		release(t, e);
 	} else if ((e = TAILQ_FIRST(&t->lists[OUTSTANDING]))) {
 		t->stats.evicted++;
 		emit_sa(t, e, SA_UNANSWERED, silence_of(e));
-		release(t, e);
-	} else if ((e = TAILQ_FIRST(&t->lists[HELD]))) {
-		emit_sa(t, e, SA_ANSWERED, SA_REASON_NONE);
 		release(t, e);
 	} else {
 		finish_trap(t, TAILQ_FIRST(&t->lists[TRAPPED]), false);
@@ -759,12 +760,17 @@ static void put_smp(struct transactions *t, const struct mad_capture *cap)
  * Time
  */
 
+/*
+ * An answer is reported when it is known that it was sent: all sends from its
+ * time are done, and captures up to then, with the failures, were handled.
+ */
 static void release_held(struct transactions *t, uint64_t now)
 {
 	struct entry *e;
 
 	while ((e = TAILQ_FIRST(&t->lists[HELD])) &&
-	       elapsed(now, e->answer_ns) >= hold_ns)
+	       ((e->answer_ns < t->sends_done_ns && now >= t->sends_done_ns) ||
+		elapsed(now, e->answer_ns) >= hold_max_ns))
 		finish_held(t, e, now);
 }
 
@@ -808,6 +814,12 @@ void transactions_tick(struct transactions *t, uint64_t mono_ns)
 {
 	release_held(t, mono_ns);
 	expire(t, mono_ns);
+}
+
+void transactions_sends_done(struct transactions *t, uint64_t mono_ns)
+{
+	if (mono_ns > t->sends_done_ns)
+		t->sends_done_ns = mono_ns;
 }
 
 void transactions_note_loss(struct transactions *t, uint64_t mono_ns)

@@ -52,6 +52,15 @@ void transactions_put(struct transactions *t, const struct mad_capture *cap);
 void transactions_tick(struct transactions *t, uint64_t mono_ns);
 
 /*
+ * Responses given to OpenSM's vendor layer before this moment have been sent,
+ * or else the capture of their failure is among those up to this moment. Until
+ * this is known of a response (a second at most) its transaction is held back,
+ * lest it be reported as answered. Call it before transactions_put() and
+ * transactions_tick().
+ */
+void transactions_sends_done(struct transactions *t, uint64_t mono_ns);
+
+/*
  * Captures were lost up to this moment: a request that was outstanding then
  * and gets no answer may have had one.
  */

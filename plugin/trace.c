@@ -201,6 +201,8 @@ static void capture(osm_madw_t *p_madw, const osm_snoop_info_t *p_info,
 	} else {
 		fill_peer(&cap.peer, &p_madw->mad_addr, cap.data[MAD_CLASS]);
 		fill_condition(t, &cap.condition, p_info->samples);
+		transactions_sends_done(t->transactions,
+					p_info->sends_done_ns);
 		handle_capture(t, &cap);
 	}
 	pthread_mutex_unlock(&t->mutex);
@@ -396,6 +398,8 @@ static void tick(struct trace *t)
 	/* what still lies in the ring may be the answer that is waited for */
 	if (stats.ring_bytes && t->last_mono_ns)
 		until = t->last_mono_ns;
+	else
+		transactions_sends_done(t->transactions, stats.sends_done_ns);
 	handle_events(t, until);
 	note_sm_state(t, t->osm->subn.sm_state, clock_ns(CLOCK_REALTIME));
 	look_for_losses(t, &stats);

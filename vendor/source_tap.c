@@ -35,6 +35,7 @@ struct source_tap_state {
 	unsigned n_rings;
 	int slot;
 	_Atomic bool stopped;
+	_Atomic uint64_t sends_done_ns;
 	osm_vendor_t *p_vend;
 	struct ring *from;	/* of the record that is handed over */
 	void *record;		/* ... to be released */
@@ -173,6 +174,16 @@ static ib_net16_t local_lid(struct source_tap_state *t,
 	return cl_hton16(t->lid);
 }
 
+/* The last moment of which it is known. */
+static uint64_t sends_done_ns(struct source_tap_state *t)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	if (tap_sends_done())
+		atomic_store(&t->sends_done_ns, now);
+	return atomic_load(&t->sends_done_ns);
+}
+
 /*
  * osm_vendor_send clears the RMPP header of a MAD that is no RMPP; the copy
  * was made before.
@@ -266,6 +277,7 @@ static int tap_source_next(void *state, struct source_capture *capture)
 	info->local_lid = local_lid(t, c);
 	info->port_guid = c->port_guid;
 	info->lost = c->lost;
+	info->sends_done_ns = sends_done_ns(t);
 	memcpy(info->samples, c->samples, sizeof(info->samples));
 	capture->mad_addr = c->mad_addr;
 	capture->status = c->status;
@@ -288,6 +300,8 @@ static void tap_source_get_stats(void *state, osm_snoop_stats_t *stats)
 	struct tap_stats tap;
 	unsigned i;
 
+	/* before the rings: a failure is in them, or was taken out */
+	stats->sends_done_ns = sends_done_ns(t);
 	tap_get_stats(t->slot, &tap);
 	stats->seen = tap.seen;
 	stats->passed = tap.passed;

@@ -62,6 +62,15 @@ static uint32_t taken_slots;		/* open, or stopped and not closed */
 static pthread_mutex_t slots_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 /*
+ * MADs without a response that are on their way into umad, by processor. As
+ * long as one is, it may yet turn out that it could not be sent.
+ */
+static struct {
+	_Alignas(RING_LINE) _Atomic uint64_t begun;
+	_Atomic uint64_t ended;
+} sends[TAP_SHARDS];
+
+/*
  * A client of osm_vendor_bind: whom to call. Never given back, for the vendor
  * layer keeps the pointer as long as it lives; the same client coming again
  * finds its old place.
@@ -244,13 +253,17 @@ static ib_api_status_t send_unanswered(send_fn send, osm_bind_handle_t h_bind,
 	osm_mad_addr_t addr = p_madw->mad_addr;
 	uint32_t size = p_madw->mad_size;
 	uint8_t mad[MAD_SIZE];
+	unsigned shard = (unsigned)sched_getcpu() & (TAP_SHARDS - 1);
 	ib_api_status_t status;
 	struct passing p;
 
+	/* before the MAD can be seen in a ring */
+	atomic_fetch_add(&sends[shard].begun, 1);
+	pass_madw(h_bind, p_madw, true, IB_SUCCESS);
 	memcpy(mad, p_madw->p_mad, size < MAD_SIZE ? size : MAD_SIZE);
 	status = send(h_bind, p_madw, FALSE);
 	if (status == IB_SUCCESS)
-		return status;
+		goto out;
 	p = (struct passing){
 		.p_vend = *(osm_vendor_t *const *)h_bind,
 		.p_addr = &addr,
@@ -261,6 +274,8 @@ static ib_api_status_t send_unanswered(send_fn send, osm_bind_handle_t h_bind,
 		.sent = true,
 	};
 	pass(&p);
+out:
+	atomic_fetch_add(&sends[shard].ended, 1);
 	return status;
 }
 
@@ -272,9 +287,9 @@ tap_send(osm_bind_handle_t h_bind, osm_madw_t *const p_madw,
 
 	if (!atomic_load_explicit(&open_slots, memory_order_relaxed))
 		return send(h_bind, p_madw, resp_expected);
-	pass_madw(h_bind, p_madw, true, IB_SUCCESS);
 	if (!resp_expected)
 		return send_unanswered(send, h_bind, p_madw);
+	pass_madw(h_bind, p_madw, true, IB_SUCCESS);
 	return send(h_bind, p_madw, resp_expected);
 }
 
@@ -454,6 +469,19 @@ void tap_close(int slot)
 	pthread_mutex_lock(&slots_mutex);
 	taken_slots &= ~(1u << slot);
 	pthread_mutex_unlock(&slots_mutex);
+}
+
+bool tap_sends_done(void)
+{
+	uint64_t begun = 0, ended = 0;
+	unsigned i;
+
+	/* in this order, as in add_up */
+	for (i = 0; i < TAP_SHARDS; i++)
+		ended += atomic_load(&sends[i].ended);
+	for (i = 0; i < TAP_SHARDS; i++)
+		begun += atomic_load(&sends[i].begun);
+	return begun == ended;
 }
 
 void tap_get_stats(int slot, struct tap_stats *stats)

@@ -73,6 +73,13 @@ void tap_stop(int slot);
 /* Stop, if it was not yet, and give the slot back. Any thread. */
 void tap_close(int slot);
 
+/*
+ * Was there, during this call, a moment without a MAD on its way into umad
+ * that expects no response? Then all that were given to osm_vendor_send before
+ * the call have been sent, or their failure has been captured.
+ */
+bool tap_sends_done(void);
+
 void tap_get_stats(int slot, struct tap_stats *stats);
 
 /*

@@ -28,6 +28,7 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -404,6 +405,13 @@ static void churn(void)
 	       captures ? "some" : "none", lost, late);
 }
 
+/* libumad2sim.so: see umad_client_close() */
+static void on_alarm(int sig)
+{
+	(void)sig;
+	_exit(0);
+}
+
 static void usage(void)
 {
 	errx(2, "usage: snoop_client [-a] [-l LOG] queries|errors|binds|churn");
@@ -475,5 +483,9 @@ int main(int argc, char **argv)
 	osm_mad_pool_destroy(&pool);
 	osm_log_destroy(&osm_log_object);
 	complib_exit();
+	if (fflush(stdout))
+		err(1, "cannot write");
+	signal(SIGALRM, on_alarm);
+	alarm(10);
 	return 0;
 }

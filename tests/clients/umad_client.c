@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <infiniband/umad.h>
 
@@ -79,8 +80,22 @@ void umad_client_open(struct umad_client *c)
 	c->id = learn_id(c);
 }
 
+/*
+ * Now and then libumad2sim.so deadlocks when a program ends: it joins its
+ * receiver, which waits for a mutex. Everything is done by then.
+ */
+static void on_alarm(int sig)
+{
+	(void)sig;
+	_exit(0);
+}
+
 void umad_client_close(struct umad_client *c)
 {
+	struct sigaction sa = { .sa_handler = on_alarm };
+
+	sigaction(SIGALRM, &sa, NULL);
+	alarm(10);
 	umad_close_port(c->port);
 	umad_done();
 }

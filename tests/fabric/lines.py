@@ -75,7 +75,12 @@ def main():
 
     for path in files:
         n["seq"] = 0
-        with open(path, "rb") as file:
+        try:
+            file = open(path, "rb")
+        except OSError as error:
+            say(path, error.strerror)
+            continue
+        with file:
             for number, line in enumerate(file, 1):
                 where = f"{path}:{number}"
                 if not line.endswith(b"\n"):

@@ -261,7 +261,8 @@ static void maps_read(struct maps *maps)
 		if (*path != '/')
 			continue;
 		last = maps->n ? &maps->list[maps->n - 1] : NULL;
-		if (last && last->to == m.from && !strcmp(last->flags, m.flags)) {
+		if (last && last->to == m.from &&
+		    !strcmp(last->flags, m.flags)) {
 			last->to = m.to;
 			continue;
 		}
@@ -338,8 +339,9 @@ END_TEST
 /* Somebody stands between a call and the vendor layer. */
 START_TEST(leads_elsewhere)
 {
-	static const char *const objects[] = { "libcaller_lazy", "libcaller_got",
-					       "libcaller_now" };
+	static const char *const objects[] = {
+		"libcaller_lazy", "libcaller_got", "libcaller_now",
+	};
 	struct slot *s;
 	long page = sysconf(_SC_PAGESIZE);
 	unsigned i;

@@ -37,8 +37,7 @@ static _Atomic int no_memory;
 ib_mad_t *osm_vendor_get(osm_bind_handle_t h_bind, const uint32_t mad_size,
 			 osm_vend_wrap_t *p_vend_wrap)
 {
-	ib_mad_t *(*next)(osm_bind_handle_t, const uint32_t, osm_vend_wrap_t *) =
-		dlsym(RTLD_NEXT, "osm_vendor_get");
+	__typeof__(osm_vendor_get) *next = dlsym(RTLD_NEXT, "osm_vendor_get");
 
 	if (no_memory > 0 && no_memory--)
 		return NULL;
@@ -623,6 +622,12 @@ START_TEST(unbind_in_own_callback)
 }
 END_TEST
 
+static void *unbind_in_thread(void *h_bind)
+{
+	osm_vendor_snoop_unbind(h_bind);
+	return NULL;
+}
+
 /* Another bind takes the place that one leaves, which is not its business. */
 START_TEST(stats_while_another_binds)
 {
@@ -638,9 +643,7 @@ START_TEST(stats_while_another_binds)
 	h = bind_with(&info, &slow);
 	for (i = 0; i < 10; i++)
 		receive(i, MAD_SIZE);
-	check(!pthread_create(&thread, NULL,
-			      (void *(*)(void *))(void *)osm_vendor_snoop_unbind,
-			      h));
+	check(!pthread_create(&thread, NULL, unbind_in_thread, h));
 	/* stopped, when it sees no more; its callback is at the gate */
 	do {
 		uint64_t seen = stats_of(h).seen;

@@ -376,9 +376,9 @@ START_TEST(several_binds)
 	struct tapped all = { 0 };
 	struct tapped sa = { .config = { .filter_count = 1,
 					 .filters = { { .mgmt_class = 3 } } } };
-	struct tapped two = { .config = { .filter_count = 2,
-					  .filters = { { .mgmt_class = 4 },
-						       { .mgmt_class = 1 } } } };
+	struct tapped two = { .config = {
+		.filter_count = 2,
+		.filters = { { .mgmt_class = 4 }, { .mgmt_class = 1 } } } };
 	struct tapped sends = { .config = { .flags = OSM_SNOOP_SENDS,
 					    .snap_length = 100 } };
 	struct tapped receives = { .config = { .flags = OSM_SNOOP_RECEIVES,
@@ -503,7 +503,8 @@ START_TEST(samples)
 	uint64_t v8 = 0xfedcba9876543210;
 	struct tapped t = { .config = {
 		.sample_count = 4,
-		.samples = { { &v1, 1 }, { &v2, 2 }, { &v4, 4 }, { &v8, 8 } } } };
+		.samples = {
+			{ &v1, 1 }, { &v2, 2 }, { &v4, 4 }, { &v8, 8 } } } };
 	struct tap_capture *c;
 
 	open_tap(&t);
@@ -784,6 +785,139 @@ START_TEST(request_before_response)
 }
 END_TEST
 
+/*
+ * The same in the moments that matter, which threads meet too seldom: the
+ * linker puts this before the ring_peek() of the source (--wrap).
+ */
+void *__real_ring_peek(struct ring *r, uint32_t *len);
+void *__wrap_ring_peek(struct ring *r, uint32_t *len);
+
+static struct ring *peeked[TAP_SHARDS];	/* in the order of the looks */
+static unsigned n_peeked;
+static void (*before_second_peek)(void);
+
+void *__wrap_ring_peek(struct ring *r, uint32_t *len)
+{
+	void (*hook)(void) = before_second_peek;
+	unsigned i;
+
+	for (i = 0; i < n_peeked && peeked[i] != r; i++)
+		;
+	if (i == n_peeked && n_peeked < TAP_SHARDS)
+		peeked[n_peeked++] = r;
+	if (hook && r == peeked[1]) {
+		before_second_peek = NULL;
+		hook();
+	}
+	return __real_ring_peek(r, len);
+}
+
+/* Run on a processor whose ring is this one. */
+static bool move_to_ring(unsigned ring)
+{
+	cpu_set_t all, one;
+	bool moved = false;
+	int cpu;
+
+	if (sched_getaffinity(0, sizeof(all), &all))
+		return false;
+	for (cpu = 0; cpu < CPU_SETSIZE && !moved; cpu++) {
+		if (!CPU_ISSET(cpu, &all) ||
+		    ((unsigned)cpu & (n_peeked - 1)) != ring)
+			continue;
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		moved = !sched_setaffinity(0, sizeof(one), &one) &&
+			sched_getcpu() == cpu;
+	}
+	return moved;
+}
+
+static cpu_set_t all_processors;
+
+static void request_and_response(void)
+{
+	if (move_to_ring(0))
+		osm_vendor_send(order_bind, madw_new(order_bind, 3, 256, 1),
+				FALSE);
+	sched_setaffinity(0, sizeof(all_processors), &all_processors);
+	if (move_to_ring(1))
+		receive(order_bind, 3, 2);
+	sched_setaffinity(0, sizeof(all_processors), &all_processors);
+}
+
+/* A source with several rings; false where there is one processor. */
+static bool open_order(void **state)
+{
+	osm_snoop_bind_info_t info = { .size = sizeof(info), .flags = BOTH,
+				       .ring_size = 64 * 1024 * 1024 };
+	struct source_capture c;
+
+	order_bind = bind_client(&vendor, &client);
+	check(!sched_getaffinity(0, sizeof(all_processors), &all_processors));
+	n_peeked = 0;
+	check(source_tap.open(&vendor, &info, state) == IB_SUCCESS);
+	ck_assert_int_eq(source_tap.next(*state, &c), 0);
+	return n_peeked > 1 && CPU_COUNT(&all_processors) > 1;
+}
+
+static void close_order(void *state)
+{
+	source_tap.stop(state);
+	source_tap.close(state);
+	free(order_bind);
+}
+
+static void next_is(void *state, uint64_t tid)
+{
+	struct source_capture c;
+
+	ck_assert_int_eq(source_tap.next(state, &c), 1);
+	ck_assert_uint_eq(tid_of(c.mad), tid);
+}
+
+/* Both come when the request's ring was found empty, and before the other. */
+START_TEST(both_between_two_looks)
+{
+	void *state;
+
+	if (open_order(&state)) {
+		before_second_peek = request_and_response;
+		next_is(state, 1);
+		next_is(state, 2);
+	}
+	close_order(state);
+}
+END_TEST
+
+/* A response waits for a request that is being written. */
+START_TEST(request_not_committed)
+{
+	uint32_t len = sizeof(struct tap_capture) + 24;
+	uint64_t tid = 1;
+	struct source_capture got;
+	struct tap_capture *c;
+	void *state;
+
+	if (open_order(&state)) {
+		c = ring_reserve(peeked[0], len);
+		check(c);
+		c->monotonic_ns = clock_ns(CLOCK_MONOTONIC);
+		c->sent = true;
+		c->original_size = c->size = 24;
+		memcpy(c->mad + MAD_TID, &tid, sizeof(tid));
+		check(move_to_ring(1));
+		receive(order_bind, 3, 2);
+		sched_setaffinity(0, sizeof(all_processors), &all_processors);
+		ck_assert_int_eq(source_tap.next(state, &got), 0);
+		ring_commit(c, len);
+		next_is(state, 1);
+		next_is(state, 2);
+	}
+	close_order(state);
+}
+END_TEST
+
 /* A source that was stopped keeps its counters, whoever comes after. */
 START_TEST(counters_after_stop)
 {
@@ -911,6 +1045,8 @@ int main(void)
 	tcase_add_test(tc, spills_into_the_next_ring);
 	tcase_add_test(tc, open_and_close_meanwhile);
 	tcase_add_test(tc, request_before_response);
+	tcase_add_test(tc, both_between_two_looks);
+	tcase_add_test(tc, request_not_committed);
 	tcase_add_test(tc, counters_after_stop);
 	tcase_add_test(tc, rmpp_header_as_sent);
 	tcase_add_test(tc, clients_limit);
