@@ -398,8 +398,10 @@ static void tick(struct trace *t)
 	/* what still lies in the ring may be the answer that is waited for */
 	if (stats.ring_bytes && t->last_mono_ns)
 		until = t->last_mono_ns;
-	else
-		transactions_sends_done(t->transactions, stats.sends_done_ns);
+	else	/* known of a moment after this tick began: of its begin, too */
+		transactions_sends_done(t->transactions,
+					stats.sends_done_ns < until ?
+						stats.sends_done_ns : until);
 	handle_events(t, until);
 	note_sm_state(t, t->osm->subn.sm_state, clock_ns(CLOCK_REALTIME));
 	look_for_losses(t, &stats);
