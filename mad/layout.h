@@ -147,6 +147,8 @@ struct mad_capture {
 	uint64_t time_ns;	/* CLOCK_REALTIME */
 	uint64_t mono_ns;	/* CLOCK_MONOTONIC, for differences */
 	bool sent;		/* by OpenSM; else received by it */
+	uint64_t thread;	/* of OpenSM's; 0 = not known, and then what a
+				 * sent response says of its completion is final */
 	enum mad_completion completion;
 	struct mad_peer peer;
 	struct sa_condition condition;	/* of received SA requests */

@@ -34,7 +34,7 @@ enum {
 };
 
 static const uint64_t default_unanswered_ns = 5 * SECOND;
-/* When sends never seem to be done, because some thread always sends. */
+/* When a thread neither goes on nor is known to have sent. */
 static const uint64_t hold_max_ns = SECOND;
 static const uint64_t trap_wait_ns = SECOND;
 
@@ -67,6 +67,7 @@ struct entry {
 	uint64_t first_ns;	/* the same and the others: CLOCK_MONOTONIC */
 	uint64_t last_ns;	/* of the last copy */
 	uint64_t answer_ns;
+	uint64_t answer_thread;
 	enum sa_reason silence;	/* by the condition of the last copy */
 	uint32_t retries;
 	uint32_t owed;		/* copies without an answer yet */
@@ -594,10 +595,11 @@ static void take_answer(struct transactions *t, struct entry *e,
 		return;
 
 	e->answer_ns = cap->mono_ns;
+	e->answer_thread = cap->thread;
 	e->status = mad_get16(cap->data + MAD_STATUS);
 	e->records = count_records(cap, e->status);
 	e->bytes = cap->size < UINT32_MAX ? (uint32_t)cap->size : UINT32_MAX;
-	if (cap->sent)
+	if (cap->sent && cap->thread)
 		move_to(t, e, HELD);
 	else
 		finish_held(t, e, cap->mono_ns);
@@ -774,6 +776,24 @@ static void release_held(struct transactions *t, uint64_t now)
 		finish_held(t, e, now);
 }
 
+/*
+ * A thread that goes on has sent what it had to send. So there is no more than
+ * one held for each of OpenSM's threads.
+ */
+static void release_held_of(struct transactions *t,
+			    const struct mad_capture *cap)
+{
+	struct entry *e, *next;
+
+	if (!cap->thread || (cap->sent && cap->completion != MAD_OK))
+		return;
+	for (e = TAILQ_FIRST(&t->lists[HELD]); e; e = next) {
+		next = TAILQ_NEXT(e, in_list);
+		if (e->answer_thread == cap->thread)
+			finish_held(t, e, cap->mono_ns);
+	}
+}
+
 static void expire(struct transactions *t, uint64_t now)
 {
 	struct entry *e;
@@ -794,6 +814,7 @@ void transactions_put(struct transactions *t, const struct mad_capture *cap)
 	if (cap->len < MAD_HDR_SIZE)
 		return;
 	release_held(t, cap->mono_ns);
+	release_held_of(t, cap);
 	switch (cap->data[MAD_CLASS]) {
 	case CLASS_SUBN_ADM:
 		put_sa(t, cap);

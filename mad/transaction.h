@@ -53,10 +53,10 @@ void transactions_tick(struct transactions *t, uint64_t mono_ns);
 
 /*
  * Responses given to OpenSM's vendor layer before this moment have been sent,
- * or else the capture of their failure is among those up to this moment. Until
- * this is known of a response (a second at most) its transaction is held back,
- * lest it be reported as answered. Call it before transactions_put() and
- * transactions_tick().
+ * or else the capture of their failure is among those up to this moment. The
+ * next capture of the thread that sent it says the same of one response.
+ * Until this is known (a second at most) its transaction is held back, lest
+ * it be reported as answered. Call it before transactions_tick().
  */
 void transactions_sends_done(struct transactions *t, uint64_t mono_ns);
 

@@ -191,6 +191,7 @@ static void capture(osm_madw_t *p_madw, const osm_snoop_info_t *p_info,
 		.time_ns = p_info->time_ns,
 		.mono_ns = p_info->monotonic_ns,
 		.sent = p_info->direction == OSM_SNOOP_SENT,
+		.thread = p_info->thread,
 		.completion = completion_of(p_madw->status),
 	};
 
@@ -201,8 +202,6 @@ static void capture(osm_madw_t *p_madw, const osm_snoop_info_t *p_info,
 	} else {
 		fill_peer(&cap.peer, &p_madw->mad_addr, cap.data[MAD_CLASS]);
 		fill_condition(t, &cap.condition, p_info->samples);
-		transactions_sends_done(t->transactions,
-					p_info->sends_done_ns);
 		handle_capture(t, &cap);
 	}
 	pthread_mutex_unlock(&t->mutex);

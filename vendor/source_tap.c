@@ -277,7 +277,7 @@ static int tap_source_next(void *state, struct source_capture *capture)
 	info->local_lid = local_lid(t, c);
 	info->port_guid = c->port_guid;
 	info->lost = c->lost;
-	info->sends_done_ns = sends_done_ns(t);
+	info->thread = c->thread;
 	memcpy(info->samples, c->samples, sizeof(info->samples));
 	capture->mad_addr = c->mad_addr;
 	capture->status = c->status;

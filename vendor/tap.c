@@ -174,6 +174,7 @@ static void copy(struct slot *s, struct counters *counters, struct ring *rings,
 	if (atomic_load_explicit(&s->lost_pending, memory_order_relaxed))
 		c->lost = atomic_exchange(&s->lost_pending, 0);
 	c->port_guid = p->p_vend->umad_port.port_guid;
+	c->thread = (uint64_t)(uintptr_t)__builtin_thread_pointer();
 	c->original_size = p->original_size;
 	c->size = size;
 	c->status = p->status;

@@ -24,6 +24,7 @@ struct tap_capture {
 	uint64_t monotonic_ns;
 	uint64_t lost;		/* captures lost just before this one */
 	ib_net64_t port_guid;
+	uint64_t thread;
 	uint64_t samples[OSM_SNOOP_MAX_SAMPLES];
 	uint32_t original_size;
 	uint32_t size;		/* of mad[] */

@@ -165,7 +165,7 @@ typedef struct _osm_snoop_info {
 	ib_net16_t local_lid;
 	ib_net64_t port_guid;
 	uint64_t lost;
-	uint64_t sends_done_ns;
+	uint64_t thread;
 	uint64_t samples[OSM_SNOOP_MAX_SAMPLES];
 } osm_snoop_info_t;
 /*
@@ -197,10 +197,11 @@ typedef struct _osm_snoop_info {
 *	lost
 *		Captures lost just before this one.
 *
-*	sends_done_ns
-*		CLOCK_MONOTONIC. A MAD without a response that was given to
-*		osm_vendor_send before this moment has been sent, unless its
-*		completion in error was captured, not later than this moment.
+*	thread
+*		A number for the thread that sent or received, 0 where it is
+*		not known. A MAD without a response that cannot be sent is
+*		captured again, with its status, before any other capture of
+*		the same thread.
 *
 *	samples
 *		Values of the variables of the bind, zero extended, in order.
@@ -225,7 +226,10 @@ typedef struct _osm_snoop_stats {
 	uint64_t truncated;	/* delivered, cut to the snap length */
 	uint64_t ring_bytes;	/* in the ring now */
 	uint64_t ring_size;
-	uint64_t sends_done_ns;	/* as in osm_snoop_info_t */
+	/* CLOCK_MONOTONIC: MADs without a response that were given to
+	 * osm_vendor_send before this have been sent, unless their completion
+	 * in error was captured, not later than this */
+	uint64_t sends_done_ns;
 } osm_snoop_stats_t;
 
 /****d* OpenSM: Vendor Snoop/osm_vend_snoop_callback_t

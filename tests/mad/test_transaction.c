@@ -152,6 +152,8 @@ static void open_table(size_t max)
 	ck_assert_ptr_nonnull(table);
 }
 
+enum { RECEIVER = 1, SENDER = 2 };	/* OpenSM's threads */
+
 /* Sends are done at once, but for a test that says otherwise. */
 static bool sends_hang;
 
@@ -203,6 +205,7 @@ static void put(void)
 		transactions_sends_done(table, now);
 	cap.mono_ns = now;
 	cap.time_ns = now + 1000 * SECOND;
+	cap.thread = cap.sent ? SENDER : RECEIVER;
 	transactions_put(table, &cap);
 }
 
@@ -636,10 +639,10 @@ START_TEST(test_second_response_to_one_request)
 {
 	get(TID);
 	get_resp(TID);
-	get_resp(TID);		/* while the first one is held */
+	get_resp(TID);
+	take_answered(0);
 	take(RECORD_MAD);
 	tick(100 * MS);
-	take_answered(0);
 	get_resp(TID);
 	take(RECORD_MAD);
 	check_nothing();
@@ -827,9 +830,9 @@ START_TEST(test_an_answer_is_held_until_it_is_sent)
 	get(3);
 	get_resp(3);
 	get_resp(2);
+	ck_assert_uint_eq(take_answered(0)->tid, 3);
 	sends_hang = false;
 	tick(2 * MS);
-	ck_assert_uint_eq(take_answered(0)->tid, 3);
 	ck_assert_uint_eq(take_answered(0)->tid, 2);
 
 	get(4);
@@ -840,7 +843,23 @@ START_TEST(test_an_answer_is_held_until_it_is_sent)
 }
 END_TEST
 
-/* A thread that sends all the time must not hold back the others. */
+/* The next capture of the thread that sent it tells that it was sent. */
+START_TEST(test_an_answer_is_held_until_its_thread_goes_on)
+{
+	sends_hang = true;
+	get(1);
+	get_resp(1);
+	get(2);			/* another thread's */
+	check_nothing();
+	get_resp(2);
+	ck_assert_uint_eq(take_answered(0)->tid, 1);
+	put_failure(GET_RESP, ATTR_PATH_RECORD, 2);
+	ck_assert_uint_eq(take_sa(SA_FAILED, SA_REASON_SEND_ERROR, 0)->tid,
+			  2);
+	check_nothing();
+}
+END_TEST
+
 START_TEST(test_an_answer_is_held_for_a_second_at_most)
 {
 	get(1);
@@ -861,8 +880,9 @@ START_TEST(test_a_response_that_could_not_be_sent)
 
 	get(1);
 	get(2);
-	get_resp(1);
 	get_resp(2);
+	get_resp(1);
+	ck_assert_uint_eq(take_answered(0)->tid, 2);
 	sends_hang = true;	/* and the thread is not let run for long */
 	now += 500 * MS;
 	put_failure(GET_RESP, ATTR_PATH_RECORD, 1);
@@ -872,8 +892,6 @@ START_TEST(test_a_response_that_could_not_be_sent)
 	ck_assert_uint_eq(g->sa.status, 0);
 	ck_assert_uint_eq(g->sa.records, 0);
 	check_nothing();
-	tick(100 * MS);
-	ck_assert_uint_eq(take_answered(0)->tid, 2);
 
 	/* too late to be told of the transaction, but not lost */
 	put_failure(GET_RESP, ATTR_PATH_RECORD, 2);
@@ -1641,6 +1659,7 @@ int main(void)
 	tcase_add_test(tcase, test_records_of_a_response);
 	tcase_add_test(tcase, test_rmpp_parts_are_no_requests_or_responses);
 	tcase_add_test(tcase, test_an_answer_is_held_until_it_is_sent);
+	tcase_add_test(tcase, test_an_answer_is_held_until_its_thread_goes_on);
 	tcase_add_test(tcase, test_an_answer_is_held_for_a_second_at_most);
 	tcase_add_test(tcase, test_a_response_that_could_not_be_sent);
 	tcase_add_test(tcase, test_retries_count_from_the_first_copy);
