@@ -638,7 +638,7 @@ static void start_line(struct words *w, const struct start_record *s)
 
 	words_add(w, "start: version ");
 	add_word(w, s->version);
-	words_add(w, ", OpenSM ");
+	words_add(w, ", ");
 	add_word(w, s->opensm_version);
 	words_add(w, ", source ");
 	add_word(w, s->source);

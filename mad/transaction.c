@@ -845,7 +845,8 @@ void transactions_sends_done(struct transactions *t, uint64_t mono_ns)
 
 void transactions_note_loss(struct transactions *t, uint64_t mono_ns)
 {
-	t->loss_ns = mono_ns;
+	if (mono_ns > t->loss_ns)
+		t->loss_ns = mono_ns;
 }
 
 void transactions_flush(struct transactions *t)

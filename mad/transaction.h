@@ -62,7 +62,7 @@ void transactions_sends_done(struct transactions *t, uint64_t mono_ns);
 
 /*
  * Captures were lost up to this moment: a request that was outstanding then
- * and gets no answer may have had one.
+ * and gets no answer may have had one. UINT64_MAX: always.
  */
 void transactions_note_loss(struct transactions *t, uint64_t mono_ns);
 

@@ -39,6 +39,7 @@ void file_init(struct file *f, const char *path, uint64_t max_bytes,
 	snprintf(f->path, sizeof(f->path), "%s", path);
 	f->max_bytes = max_bytes;
 	f->max_files = max_files;
+	f->turn_at = max_bytes;
 	f->fd = -1;
 }
 
@@ -186,6 +187,7 @@ bool file_open(struct file *f)
 
 	f->used = 0;
 	f->buffered = 0;
+	f->turn_at = f->max_bytes;
 	do {
 		file_close(f);
 		if (!open_and_lock(f))
@@ -286,12 +288,48 @@ bool file_flush(struct file *f, uint64_t *lost)
 	return false;
 }
 
+/*
+ * May it be renamed over? What is not of our lines is somebody else's.
+ */
+static bool is_rotated(const char *path)
+{
+	char start[sizeof(line_start) - 1];
+	struct stat st;
+	ssize_t n = -1;
+	int fd;
+
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return errno == ENOENT;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
+		n = read(fd, start, sizeof(start));
+	close(fd);
+	return !n || (n == (ssize_t)sizeof(start) &&
+		      is_ours(start, sizeof(start)));
+}
+
+static bool may_rotate(struct file *f)
+{
+	char path[PATH_MAX + 16];
+	uint32_t i;
+
+	for (i = 1; i < f->max_files; i++) {
+		snprintf(path, sizeof(path), "%s.%" PRIu32, f->path, i);
+		if (!is_rotated(path))
+			return fail(f, "%s: is no file of osmsnoop, so %s is not rotated",
+				    path, f->path);
+	}
+	return true;
+}
+
 /* path -> path.1 -> path.2 ..., the oldest goes. */
 static bool rotate(struct file *f)
 {
 	char from[PATH_MAX + 16], to[PATH_MAX + 16];
 	uint32_t i;
 
+	if (!may_rotate(f))
+		return false;
 	if (f->max_files == 1)
 		return !unlink(f->path) ||
 		       fail(f, "%s: cannot be removed: %s", f->path,
@@ -320,22 +358,33 @@ static bool file_next(struct file *f, uint64_t *lost)
 
 bool file_turn(struct file *f, size_t len, uint64_t *lost)
 {
-	if (f->size + f->used + len <= f->max_bytes || !(f->size + f->used))
+	if (f->size + f->used + len <= f->turn_at || !(f->size + f->used))
 		return true;
 	if (!file_flush(f, lost))
 		return false;
 	/* what was moved away is not ours to rename, nor is what came then */
 	if (!file_moved(f) && !rotate(f)) {
-		file_close(f);
-		return false;
+		/* rather too long a file than none; tried again later */
+		f->turn_at = f->size + f->max_bytes;
+		f->not_turned = true;
+		return true;
 	}
 	return file_next(f, lost);
 }
 
 bool file_follow(struct file *f, uint64_t *lost)
 {
-	if (!file_moved(f))
+	struct stat st;
+
+	if (!file_moved(f)) {
+		/* emptied in its place (copytruncate): a new file, too */
+		if (f->fd >= 0 && !fstat(f->fd, &st) &&
+		    (uint64_t)st.st_size < f->size) {
+			f->size = (uint64_t)st.st_size;
+			f->last_line = f->size ? f->last_line : 0;
+		}
 		return true;
+	}
 	return file_flush(f, lost) && file_next(f, lost);
 }
 

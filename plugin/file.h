@@ -20,6 +20,9 @@ struct file {
 	uint64_t max_bytes;
 	uint32_t max_files;
 
+	uint64_t turn_at;	/* the size at which the next one is begun */
+	bool not_turned;	/* it could not be; the reader clears this */
+
 	int fd;			/* -1 = not open */
 	uint64_t size;		/* what the file has, without the buffer */
 	uint64_t last_line;	/* sequence number that its last line has */
@@ -45,12 +48,14 @@ bool file_is_open(const struct file *f);
 
 /*
  * Would `len` more bytes be too many? Then the next file is begun and
- * last_line is 0 again. False when it cannot be: the file is then closed.
- * Empties the buffer first (see file_flush).
+ * last_line is 0 again; or not_turned is set with a reason, where the rotated
+ * files cannot be renamed or are not ours, and this one goes on. False when
+ * the file cannot be written: it is then closed. Empties the buffer first
+ * (see file_flush).
  */
 bool file_turn(struct file *f, size_t len, uint64_t *lost);
 
-/* The same for a file that was moved away (logrotate) or removed. */
+/* The same for one that was moved away (logrotate), removed or emptied. */
 bool file_follow(struct file *f, uint64_t *lost);
 
 /* Put one line, with its newline, into the buffer. It has to fit in it. */

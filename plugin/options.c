@@ -17,6 +17,12 @@
 #define PREFIX "osmsnoop."
 #define BLANKS " \t\r\n"
 
+/*
+ * OpenSM reads lines of 1,022 bytes, and says of the rest only on stdout that
+ * it is no option. What is near that may have been cut.
+ */
+enum { OPENSM_CUTS = 990 };
+
 /* Bytes of a word that an error repeats: it has to fit into a log line. */
 enum { SHOWN = 200 };
 
@@ -225,6 +231,10 @@ static bool add_filter(struct options *o, const umad_filter_t *filter)
 {
 	if (o->n_filters == OSM_SNOOP_MAX_FILTERS)
 		return false;
+	/* the answer to a MultiPathRecord request is of PathRecords */
+	if (filter->errors || (filter->mgmt_class == CLASS_SUBN_ADM &&
+			       filter->attr_id == ATTR_MULTIPATH_RECORD))
+		o->partial = true;
 	o->filters[o->n_filters++] = *filter;
 	return true;
 }
@@ -237,6 +247,7 @@ static bool parse_filter(struct options *o, const char *value)
 	size_t len;
 
 	o->n_filters = 0;
+	o->partial = false;
 	if (is_null(value))
 		return true;
 	/* cut() does not see an empty part at the end */
@@ -617,19 +628,37 @@ static bool word_option(struct options *o, const char *key, const char *value,
 	       set(o, key, value, word, error, size);
 }
 
+/* Is `b` the file `a`, or one that a is rotated to? */
+static bool is_same_or_rotated(const char *a, const char *b)
+{
+	size_t len = strlen(a);
+
+	if (strncmp(a, b, len))
+		return false;
+	if (!b[len])
+		return true;
+	return b[len] == '.' && b[len + 1] &&
+	       !b[len + 1 + strspn(b + len + 1, "0123456789")];
+}
+
 bool options_parse(struct options *o, const char *line, char *error,
 		   size_t size)
 {
 	options_default(o);
 	if (!line)
 		return true;
+	if (strlen(line) > OPENSM_CUTS)
+		return fail(error, size,
+			    "event_plugin_options is longer than %d bytes, where OpenSM cuts lines; use " PREFIX "config=FILE",
+			    OPENSM_CUTS);
 	/* files first: words on the line win, wherever they stand */
 	if (!each_word(o, line, word_config, error, size) ||
 	    !each_word(o, line, word_option, error, size))
 		return false;
-	if (o->trace[0] && !strcmp(o->trace, o->audit))
+	if (o->trace[0] && (is_same_or_rotated(o->trace, o->audit) ||
+			    is_same_or_rotated(o->audit, o->trace)))
 		return fail(error, size,
-			    PREFIX "trace and " PREFIX "audit are both %.*s; accepted: two files",
+			    PREFIX "trace and " PREFIX "audit are both %.*s or a rotated file of it; accepted: two files",
 			    SHOWN, o->trace);
 	return true;
 }

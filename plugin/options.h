@@ -23,6 +23,7 @@ struct options {
 	osm_snoop_source_t source;
 	umad_filter_t filters[OSM_SNOOP_MAX_FILTERS];
 	uint32_t n_filters;
+	bool partial;		/* they may pass a request without its answer */
 	enum log_mode log;
 	char trace[PATH_MAX];		/* "" = none, also below */
 	char audit[PATH_MAX];

@@ -23,12 +23,16 @@ struct sinks {
 
 void sink_error(osm_log_t *p_log, const char *code, const char *fmt, ...)
 {
-	char text[1024];
+	char text[1024], *p;
 	va_list args;
 
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
+	/* a word of the options may be in it */
+	for (p = text; *p; p++)
+		if ((unsigned char)*p < 0x20 || (unsigned char)*p > 0x7e)
+			*p = '?';
 	osm_log_v2(p_log, OSM_LOG_ERROR, OSMSNOOP_FILE_ID, "ERR %s: %s\n",
 		   code, text);
 }

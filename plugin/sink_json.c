@@ -15,6 +15,7 @@ struct sink_json {
 	bool audit;		/* only what belongs in an audit */
 	osm_log_t *p_log;
 	bool failing;		/* said so, and trying again */
+	uint64_t now_ns;	/* of the last flush */
 	uint64_t retry_at;
 	uint64_t lost;		/* not told in the file yet */
 	uint64_t total;
@@ -29,7 +30,7 @@ static void failed(struct sink_json *s)
 			   "%s -- records are counted and writing is tried again every second",
 			   s->file.reason);
 	s->failing = true;
-	s->retry_at = 0;
+	s->retry_at = s->now_ns + RETRY_NS;
 }
 
 static bool put_line(struct sink_json *s, const char *json, size_t len)
@@ -39,6 +40,10 @@ static bool put_line(struct sink_json *s, const char *json, size_t len)
 	/* the number is that of the file's next line, so it comes after this */
 	if (!file_turn(&s->file, len + 64, &s->lost))
 		return false;
+	if (s->file.not_turned) {
+		sink_error(s->p_log, "5D23", "%s", s->file.reason);
+		s->file.not_turned = false;
+	}
 	n = (size_t)snprintf(s->line, 64, "{\"seq\":%" PRIu64 ",",
 			     s->file.last_line + 1);
 	memcpy(s->line + n, json, len);
@@ -147,6 +152,7 @@ static void json_flush(void *state, uint64_t mono_ns)
 {
 	struct sink_json *s = state;
 
+	s->now_ns = mono_ns;
 	if (s->failing) {
 		if (mono_ns < s->retry_at)
 			return;

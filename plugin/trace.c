@@ -158,9 +158,10 @@ static void count(struct mad_counts *counts, const struct mad_capture *cap)
 		n = cap->sent ? &counts->sa_sent : &counts->sa_received;
 	else
 		return;
+	/* none to take back where a filter or a full ring kept it away */
 	if (cap->completion == MAD_OK)
 		++*n;
-	else if (cap->completion == MAD_ERROR)
+	else if (cap->completion == MAD_ERROR && *n)
 		--*n;
 }
 
@@ -202,6 +203,8 @@ static void capture(osm_madw_t *p_madw, const osm_snoop_info_t *p_info,
 	} else {
 		fill_peer(&cap.peer, &p_madw->mad_addr, cap.data[MAD_CLASS]);
 		fill_condition(t, &cap.condition, p_info->samples);
+		if (p_info->lost)
+			transactions_note_loss(t->transactions, cap.mono_ns);
 		handle_capture(t, &cap);
 	}
 	pthread_mutex_unlock(&t->mutex);
@@ -499,11 +502,12 @@ const char *trace_start(struct trace *t)
 	struct record r = { .type = RECORD_START };
 	int error;
 
-	r.start = describe(t, options);
-	emit_now(&r, t);
+	/* nothing passes before OpenSM binds, so start is the first record */
 	t->h_bind = snoop(t);
 	if (t->h_bind == OSM_BIND_INVALID_HANDLE)
 		return osm_vendor_snoop_strerror();
+	r.start = describe(t, options);
+	emit_now(&r, t);
 	error = clock_start(t);
 	if (!error)
 		return NULL;
@@ -595,8 +599,12 @@ struct trace *trace_new(osm_opensm_t *osm, const struct options *options,
 	t->transactions = transactions_new(&transactions);
 	t->storm = storm_new(&storm);
 	t->sinks = sinks_open(options, &osm->log);
-	if (t->events && t->transactions && t->storm && t->sinks)
+	if (t->events && t->transactions && t->storm && t->sinks) {
+		/* then an answer may be among what does not pass */
+		if (options->partial)
+			transactions_note_loss(t->transactions, UINT64_MAX);
 		return t;
+	}
 	trace_free(t);
 	return NULL;
 }

@@ -15,7 +15,7 @@
  * Latencies in microseconds, in steps of 1/16 of a power of two: what is
  * printed is at most 6 % off, and memory does not grow with the file.
  */
-enum { STEPS = 16, LATENCIES = 40 * STEPS };
+enum { STEPS = 16, LATENCIES = 40 * STEPS, LINE_MAX_BYTES = 1 << 20 };
 
 struct latency {
 	uint64_t counts[LATENCIES];
@@ -191,19 +191,26 @@ static void take(struct stats *s, const json_t *record)
 static int read_file(struct stats *s, const char *path)
 {
 	FILE *file = strcmp(path, "-") ? fopen(path, "re") : stdin;
-	char *line = NULL;
-	size_t size = 0;
-	ssize_t len;
+	static char line[LINE_MAX_BYTES];
+	bool rest = false;	/* of a line that is too long */
 	json_t *record;
 	int error = 0;
+	size_t len;
 
 	if (!file) {
 		fprintf(stderr, "osmsnoop: %s: %s\n", path, strerror(errno));
 		return 1;
 	}
-	while ((len = getline(&line, &size, file)) >= 0) {
+	while (fgets(line, sizeof(line), file)) {
+		/* what holds a NUL ends there, and is then no record */
+		len = strlen(line);
+		if (rest) {
+			rest = !len || line[len - 1] != '\n';
+			continue;
+		}
+		rest = !len || line[len - 1] != '\n';
 		s->lines++;
-		record = json_loadb(line, (size_t)len, JSON_ALLOW_NUL, NULL);
+		record = json_loadb(line, len, 0, NULL);
 		if (json_is_object(record))
 			take(s, record);
 		else
@@ -214,7 +221,6 @@ static int read_file(struct stats *s, const char *path)
 		fprintf(stderr, "osmsnoop: %s: %s\n", path, strerror(errno));
 		error = 1;
 	}
-	free(line);
 	if (file != stdin)
 		fclose(file);
 	return error;
@@ -229,20 +235,16 @@ static int by_requests(const void *a, const void *b)
 	return strcmp(x->key, y->key);
 }
 
-/* Node names come from the wire: a terminal gets nothing but text. */
+/* Node names come from the wire: a terminal gets nothing but plain text. */
 static void print_key(const char *key)
 {
 	int width = 0;
 
-	for (; *key; key++, width++) {
-		if ((unsigned char)*key < 0x20 || *key == 0x7f ||
-		    ((unsigned char)*key == 0xc2 &&
-		     (unsigned char)key[1] < 0xa0)) {
-			printf("\\x%02x", (unsigned char)*key);
-			width += 3;
-		} else {
-			putchar(*key);
-		}
+	for (; *key; key++) {
+		if (*key < 0x20 || *key > 0x7e)
+			width += printf("\\x%02x", (unsigned char)*key);
+		else
+			width += putchar(*key) != EOF;
 	}
 	printf("%*s", width < 40 ? 40 - width : 1, "");
 }

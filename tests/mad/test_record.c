@@ -662,7 +662,7 @@ START_TEST(test_start_and_stop)
 	};
 
 	start_record(RECORD_START);
-	record.start = (struct start_record){ "1.0", "3.3.23", "tap",
+	record.start = (struct start_record){ "1.0", "OpenSM 3.3.23", "tap",
 					      options, COUNT(options) };
 	check_keys("time type version opensm_version source options");
 	check_member("options", "{\"audit\":\"/var/log/a.jsonl\","
@@ -672,7 +672,7 @@ START_TEST(test_start_and_stop)
 
 	start_record(RECORD_STOP);
 	record.stop = (struct stop_record){
-		.what = { "1.0", "3.3.23", "tap", NULL, 0 },
+		.what = { "1.0", "OpenSM 3.3.23", "tap", NULL, 0 },
 		.captured = { 1, 2, 3, 4 },
 		.opensm = { 5, 6, 7, 8 },
 		.lost = 9,

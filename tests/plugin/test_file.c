@@ -445,25 +445,54 @@ START_TEST(test_rotation)
 }
 END_TEST
 
+#define LONG_LINE "\"a\":\"0123456789012345678901234567890123456789\""
+
+/* Rather too long a file than none, or than one of somebody else's gone. */
 START_TEST(test_rotation_fails)
 {
-	file_init(file, path, 64, 2);
+	file_init(file, path, 64, 3);
 	ck_assert(file_open(file));
-	ck_assert(put("\"a\":\"0123456789012345678901234567890123456789\""));
-	/* a folder with something in it cannot be replaced */
-	ck_assert_int_eq(mkdir(beside(".1"), 0700), 0);
-	write_file(beside(".1/x"), "");
-	ck_assert(!put("\"a\":\"0123456789012345678901234567890123456789\""));
-	ck_assert(!file_is_open(file));
-	ck_assert_ptr_nonnull(strstr(file->reason, "cannot be renamed"));
+	ck_assert(put(LONG_LINE));
+	write_file(beside(".2"), "precious\n");
+	ck_assert(put(LONG_LINE));
+	ck_assert(file->not_turned);
+	ck_assert_ptr_nonnull(strstr(file->reason, ".2: is no file of"));
 	ck_assert_uint_eq(lost, 0);
-	ck_assert_uint_eq(check_lines(path, 1), 1);
-	unlink(beside(".1/x"));
-	rmdir(beside(".1"));
-	ck_assert(file_open(file));
-	ck_assert(put("\"a\":\"0123456789012345678901234567890123456789\""));
+	ck_assert_str_eq(content(beside(".2")), "precious\n");
+
+	/* nor can a folder be replaced; nothing has moved meanwhile */
+	unlink(beside(".2"));
+	ck_assert_int_eq(mkdir(beside(".2"), 0700), 0);
+	file->not_turned = false;
+	ck_assert(put(LONG_LINE));
+	ck_assert(file->not_turned);
+	ck_assert(file_flush(file, &lost));
+	ck_assert_uint_eq(check_lines(path, 1), 3);
+	ck_assert_int_eq(access(beside(".1"), F_OK), -1);
+
+	/* it is tried again when the file has grown as much again */
+	rmdir(beside(".2"));
+	ck_assert(put(LONG_LINE));
 	ck_assert_uint_eq(file->last_line, 1);
-	ck_assert_uint_eq(check_lines(beside(".1"), 1), 1);
+	ck_assert_uint_eq(check_lines(beside(".1"), 1), 3);
+	ck_assert_uint_eq(lost, 0);
+}
+END_TEST
+
+/* copytruncate: the emptied file is a new one. */
+START_TEST(test_emptied_in_its_place)
+{
+	file_init(file, path, 1 << 20, 2);
+	ck_assert(file_open(file));
+	ck_assert(put("\"a\":1"));
+	ck_assert(put("\"a\":2"));
+	ck_assert(file_flush(file, &lost));
+	ck_assert_int_eq(truncate(path, 0), 0);
+	ck_assert(file_follow(file, &lost));
+	ck_assert(put("\"a\":3"));
+	ck_assert(file_flush(file, &lost));
+	ck_assert_uint_eq(file->last_line, 1);
+	ck_assert_uint_eq(check_lines(path, 1), 1);
 }
 END_TEST
 
@@ -500,7 +529,7 @@ START_TEST(test_moved_and_removed)
 	ck_assert_uint_eq(lost, 0);
 
 	/* full in the moment after it was moved: that one is not touched */
-	file->max_bytes = 32;
+	file->max_bytes = file->turn_at = 32;
 	ck_assert_int_eq(rename(path, beside(".1")), 0);
 	ck_assert(put("\"a\":5"));
 	ck_assert_uint_eq(file->last_line, 1);
@@ -1097,6 +1126,7 @@ int main(void)
 	tcase_add_test(files, test_rotation_fails);
 	tcase_add_test(files, test_moved_and_removed);
 	tcase_add_test(files, test_size_limit);
+	tcase_add_test(files, test_emptied_in_its_place);
 	tcase_add_test(files, test_emptied);
 	tcase_add_test(files, test_full_disk);
 	suite_add_tcase(suite, files);
