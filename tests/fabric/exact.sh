@@ -62,9 +62,9 @@ run()
 	local mode=$1 i before lid busy swept
 
 	fabric_ibsim
-	fabric_plugin sm
+	fabric_plugin sm unanswered=5
 	fabric_opensm sm Hca1 "${FABRIC_PLUGIN[@]}" -c 'sm_priority 14'
-	fabric_plugin sm2
+	fabric_plugin sm2 unanswered=5
 	fabric_opensm sm2 Hca2 -w 'Entering STANDBY' "${FABRIC_PLUGIN[@]}" \
 		-c 'sm_priority 1' -c 'sminfo_polling_timeout 300' \
 		-c 'polling_retry_number 2'
