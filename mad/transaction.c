@@ -972,7 +972,7 @@ enum sa_reason sa_silence(const struct sa_condition *cond, const uint8_t *mad,
 			  size_t len)
 {
 	const struct sa_attribute *attr;
-	uint64_t sm_key = 0;
+	uint64_t sm_key;
 
 	if (!cond->known || len < MAD_HDR_SIZE)
 		return SA_REASON_NONE;
@@ -980,8 +980,9 @@ enum sa_reason sa_silence(const struct sa_condition *cond, const uint8_t *mad,
 		return SA_REASON_SM_NOT_MASTER;
 	if (cond->first_sweep)
 		return SA_REASON_FIRST_SWEEP;
-	if (len >= SA_SM_KEY + 8)
-		sm_key = mad_get64(mad + SA_SM_KEY);
+	if (len < SA_SM_KEY + 8)
+		return SA_REASON_NONE;	/* cut before what is looked at next */
+	sm_key = mad_get64(mad + SA_SM_KEY);
 	if (sm_key && sm_key != cond->sa_key)
 		return SA_REASON_SM_KEY;
 

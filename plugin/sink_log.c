@@ -20,6 +20,7 @@ struct place {
 	bool used;
 	uint16_t lid;
 	enum record_type type;
+	bool audit;		/* queries must not push out changes */
 	uint64_t since_ns;
 	uint32_t lines;
 	uint64_t held;
@@ -38,7 +39,8 @@ struct sink_log {
 static void say_held(struct sink_log *s, struct place *p)
 {
 	if (p->held)
-		osm_log_v2(s->p_log, OSM_LOG_INFO, OSMSNOOP_FILE_ID,
+		osm_log_v2(s->p_log, p->audit ? OSM_LOG_INFO : OSM_LOG_VERBOSE,
+			   OSMSNOOP_FILE_ID,
 			   "SNOOP: %" PRIu64 " more lines (%s) of LID %u were held back\n",
 			   p->held, record_type_name(p->type), p->lid);
 	p->held = 0;
@@ -64,15 +66,16 @@ static bool is_over(const struct sink_log *s, const struct place *p)
  * two who share it would begin a new second with each line.
  */
 static struct place *find_place(struct sink_log *s, uint16_t lid,
-				enum record_type type)
+				enum record_type type, bool audit)
 {
-	uint32_t hash = (lid * 16u + (uint32_t)type) * 2654435761u;
+	uint32_t hash = (lid * 32u + (uint32_t)type * 2u + audit) * 2654435761u;
 	struct place *p, *found = NULL;
 	uint32_t i;
 
 	for (i = 0; i < PROBES; i++) {
 		p = &s->places[((hash >> 22) + i) & (PLACES - 1)];
-		if (p->used && p->lid == lid && p->type == type)
+		if (p->used && p->lid == lid && p->type == type &&
+		    p->audit == audit)
 			return p;
 		if (!found && (!p->used || is_over(s, p)))
 			found = p;
@@ -81,18 +84,20 @@ static struct place *find_place(struct sink_log *s, uint16_t lid,
 }
 
 /* May one more line of this requester and kind be written now? */
-static bool allowed(struct sink_log *s, uint16_t lid, enum record_type type)
+static bool allowed(struct sink_log *s, uint16_t lid, enum record_type type,
+		    bool audit)
 {
-	struct place *p = find_place(s, lid, type);
+	struct place *p = find_place(s, lid, type, audit);
 
 	if (!p) {
 		s->crowded++;
 		return false;
 	}
-	if (!p->used || p->lid != lid || p->type != type || is_over(s, p)) {
+	if (!p->used || p->lid != lid || p->type != type ||
+	    p->audit != audit || is_over(s, p)) {
 		say_held(s, p);
 		*p = (struct place){ .used = true, .lid = lid, .type = type,
-				     .since_ns = s->now_ns };
+				     .audit = audit, .since_ns = s->now_ns };
 	}
 	if (p->lines < LINES_A_SECOND) {
 		p->lines++;
@@ -149,7 +154,7 @@ static void log_put(void *state, const struct sink_record *record)
 		level = OSM_LOG_VERBOSE;
 	}
 	if (!osm_log_is_active_v2(s->p_log, level, OSMSNOOP_FILE_ID) ||
-	    !allowed(s, lid_of(r), r->type))
+	    !allowed(s, lid_of(r), r->type, level == OSM_LOG_INFO))
 		return;
 	record_line(r, line, sizeof(line));
 	osm_log_v2(s->p_log, level, OSMSNOOP_FILE_ID, "SNOOP: %s\n", line);

@@ -202,7 +202,8 @@ static void capture(osm_madw_t *p_madw, const osm_snoop_info_t *p_info,
 		t->dropped++;
 	} else {
 		fill_peer(&cap.peer, &p_madw->mad_addr, cap.data[MAD_CLASS]);
-		fill_condition(t, &cap.condition, p_info->samples);
+		if (p_info->source == OSM_SNOOP_SOURCE_TAP)
+			fill_condition(t, &cap.condition, p_info->samples);
 		if (p_info->lost)
 			transactions_note_loss(t->transactions, cap.mono_ns);
 		handle_capture(t, &cap);

@@ -97,6 +97,7 @@ static ib_api_status_t tap_source_open(osm_vendor_t *p_vend,
 		.filter_count = info->filter_count,
 		.sample_count = info->sample_count,
 	};
+	uint32_t most;
 	int error;
 
 	if (!attach_is_tapped()) {
@@ -127,6 +128,11 @@ static ib_api_status_t tap_source_open(osm_vendor_t *p_vend,
 		goto free_rings;
 	}
 	config.ring_count = t->n_rings;
+	/* what no ring holds is cut, and counted as truncated, not lost */
+	most = (uint32_t)(t->rings[0].size / 2 - RING_LINE -
+			  sizeof(struct tap_capture));
+	if (!config.snap_length || config.snap_length > most)
+		config.snap_length = most;
 	t->slot = tap_open(&config, t->rings);
 	if (t->slot < 0) {
 		snoop_error("all %d places of the tap are taken",

@@ -38,7 +38,7 @@ struct tap_capture {
 struct tap_config {
 	ib_net64_t port_guid;	/* 0 = any */
 	uint32_t flags;		/* OSM_SNOOP_SENDS, OSM_SNOOP_RECEIVES */
-	uint32_t snap_length;	/* 0 = all */
+	uint32_t snap_length;	/* what a ring can hold, at most */
 	uint32_t filter_count;
 	uint32_t sample_count;
 	uint32_t ring_count;	/* a power of two, TAP_SHARDS at most */
