@@ -19,6 +19,9 @@ enum { FILE_MODE = 0640, OPEN_TRIES = 8 };
 /* How each line of ours begins. */
 static const char line_start[] = "{\"seq\":";
 
+/* Bytes of a line beside the members: number, braces, newline. */
+enum { LINE_REST = 32 };
+
 static bool fail(struct file *f, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -168,7 +171,7 @@ static bool open_and_lock(struct file *f)
 	if (flock(f->fd, LOCK_EX | LOCK_NB))
 		return fail(f, "%s: %s", f->path,
 			    errno == EWOULDBLOCK ?
-				    "is written by another process" :
+				    "is written by another process, or for another option" :
 				    strerror(errno));
 	/* a new file has the mode whatever the umask; an old one keeps its */
 	if (created && fchmod(f->fd, FILE_MODE))
@@ -240,6 +243,40 @@ static ssize_t write_calmly(int fd, const char *data, size_t len)
 	return n;
 }
 
+/* The lines in the buffer are the first of a file; no number gets longer. */
+static void renumber(struct file *f)
+{
+	char *from = f->buffer, *to = f->buffer, *end = f->buffer + f->used;
+	char number[LINE_REST], *rest, *next;
+	int n;
+
+	f->last_line = 0;
+	while (from < end) {
+		rest = memchr(from, ',', (size_t)(end - from));
+		next = (char *)memchr(from, '\n', (size_t)(end - from)) + 1;
+		n = snprintf(number, sizeof(number), "%s%" PRIu64, line_start,
+			     ++f->last_line);
+		memcpy(to, number, (size_t)n);
+		memmove(to + n, rest, (size_t)(next - rest));
+		to += n + (next - rest);
+		from = next;
+	}
+	f->used = (size_t)(to - f->buffer);
+}
+
+/* Emptied in its place (logrotate's copytruncate): it begins again. */
+static void notice_emptied(struct file *f)
+{
+	struct stat st;
+
+	if (f->fd < 0 || fstat(f->fd, &st) || (uint64_t)st.st_size >= f->size)
+		return;
+	f->emptied = true;
+	f->size = (uint64_t)st.st_size;
+	if (!f->size)
+		renumber(f);
+}
+
 /* The last `len` bytes are half a line. */
 static void cut_back(struct file *f, size_t len)
 {
@@ -259,6 +296,7 @@ bool file_flush(struct file *f, uint64_t *lost)
 	uint64_t written;
 	ssize_t n;
 
+	notice_emptied(f);
 	while (done < f->used) {
 		n = write_calmly(f->fd, f->buffer + done, f->used - done);
 		if (n < 0 && errno == EINTR)
@@ -356,7 +394,11 @@ static bool file_next(struct file *f, uint64_t *lost)
 	return true;
 }
 
-bool file_turn(struct file *f, size_t len, uint64_t *lost)
+/*
+ * Would `len` more bytes be too many? Then the next file is begun, where that
+ * can be done. False when the file cannot be written.
+ */
+static bool turn(struct file *f, size_t len, uint64_t *lost)
 {
 	if (f->size + f->used + len <= f->turn_at || !(f->size + f->used))
 		return true;
@@ -374,27 +416,30 @@ bool file_turn(struct file *f, size_t len, uint64_t *lost)
 
 bool file_follow(struct file *f, uint64_t *lost)
 {
-	struct stat st;
-
 	if (!file_moved(f)) {
-		/* emptied in its place (copytruncate): a new file, too */
-		if (f->fd >= 0 && !fstat(f->fd, &st) &&
-		    (uint64_t)st.st_size < f->size) {
-			f->size = (uint64_t)st.st_size;
-			f->last_line = f->size ? f->last_line : 0;
-		}
+		notice_emptied(f);
 		return true;
 	}
 	return file_flush(f, lost) && file_next(f, lost);
 }
 
-bool file_put(struct file *f, const char *line, size_t len, uint64_t *lost)
+bool file_put(struct file *f, const char *members, size_t len, uint64_t *lost)
 {
-	if (f->used + len > sizeof(f->buffer) && !file_flush(f, lost))
+	char *line;
+	int n;
+
+	/* the number is that of the file's next line, so it comes after these */
+	if (!turn(f, len + LINE_REST, lost))
 		return false;
-	memcpy(f->buffer + f->used, line, len);
-	f->used += len;
+	if (f->used + len + LINE_REST > sizeof(f->buffer) &&
+	    !file_flush(f, lost))
+		return false;
+	line = f->buffer + f->used;
+	n = snprintf(line, LINE_REST, "%s%" PRIu64 ",", line_start,
+		     ++f->last_line);
+	memcpy(line + n, members, len);
+	memcpy(line + n + len, "}\n", 2);
+	f->used += (size_t)n + len + 2;
 	f->buffered++;
-	f->last_line++;
 	return true;
 }

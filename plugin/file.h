@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A file of lines that lasts: appended to, rotated by size, opened again when
- * somebody moved it, mended when a line was torn, and patient with a disk
- * that is full. One thread at a time.
+ * A file of numbered JSON lines that lasts: appended to, rotated by size,
+ * opened again when somebody moved it, mended when a line was torn, and
+ * patient with a disk that is full. One thread at a time.
  */
 #ifndef OSMSNOOP_FILE_H
 #define OSMSNOOP_FILE_H
@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { FILE_BUFFER = 256 * 1024 };
+enum { FILE_BUFFER = 256 * 1024, FILE_LINE_MAX = 128 * 1024 };
 
 struct file {
 	char path[PATH_MAX];
@@ -21,7 +21,8 @@ struct file {
 	uint32_t max_files;
 
 	uint64_t turn_at;	/* the size at which the next one is begun */
-	bool not_turned;	/* it could not be; the reader clears this */
+	bool not_turned;	/* it could not be; the caller clears this */
+	bool emptied;		/* by somebody else; the caller clears this */
 
 	int fd;			/* -1 = not open */
 	uint64_t size;		/* what the file has, without the buffer */
@@ -47,19 +48,22 @@ bool file_open(struct file *f);
 bool file_is_open(const struct file *f);
 
 /*
- * Would `len` more bytes be too many? Then the next file is begun and
- * last_line is 0 again; or not_turned is set with a reason, where the rotated
- * files cannot be renamed or are not ours, and this one goes on. False when
- * the file cannot be written: it is then closed. Empties the buffer first
- * (see file_flush).
+ * Put one line into the buffer: {"seq":N,<members>}, the next number of this
+ * file. `members` has no newline and at most FILE_LINE_MAX bytes. Where they
+ * would be too many, the next file is begun before, from 1 again; or
+ * not_turned is set with a reason, where the rotated files cannot be renamed
+ * or are not ours, and this one goes on. False when the file cannot be
+ * written: it is then closed. May empty the buffer (see file_flush).
  */
-bool file_turn(struct file *f, size_t len, uint64_t *lost);
+bool file_put(struct file *f, const char *members, size_t len,
+	      uint64_t *lost);
 
-/* The same for one that was moved away (logrotate), removed or emptied. */
+/*
+ * Begin the next file, too, when this one was moved away (logrotate) or
+ * removed. One that was emptied in its place begins again with 1, what is in
+ * the buffer included, and `emptied` is set.
+ */
 bool file_follow(struct file *f, uint64_t *lost);
-
-/* Put one line, with its newline, into the buffer. It has to fit in it. */
-bool file_put(struct file *f, const char *line, size_t len, uint64_t *lost);
 
 /*
  * Write the buffer. On failure the file is cut back to the last whole line

@@ -16,9 +16,8 @@ enum { SINKS = sizeof(table) / sizeof(table[0]) };
 
 struct sinks {
 	void *state[SINKS];
-	bool json;		/* somebody writes JSON */
 	osm_log_t *p_log;
-	char text[4 * RECORD_JSON_MAX];
+	char json[SINK_JSON_MAX];
 };
 
 void sink_error(osm_log_t *p_log, const char *code, const char *fmt, ...)
@@ -47,50 +46,66 @@ struct sinks *sinks_open(const struct options *options, osm_log_t *p_log)
 	sinks->p_log = p_log;
 	for (i = 0; i < SINKS; i++) {
 		if (!table[i]->open(options, p_log, &sinks->state[i])) {
-			sinks_close(sinks);
+			sinks_close(sinks, 0);
 			return NULL;
 		}
-		if (sinks->state[i] && table[i]->needs_json)
-			sinks->json = true;
 	}
 	return sinks;
 }
 
-void sinks_put(struct sinks *sinks, const struct record *record)
+const char *sink_record_json(struct sink_record *r, size_t *len)
 {
-	struct sink_record r = { .record = record };
-	size_t i;
+	struct sinks *sinks = r->sinks;
 
-	if (sinks->json) {
-		r.json_len = record_json(record, sinks->text,
-					 sizeof(sinks->text));
-		r.json = r.json_len ? sinks->text : NULL;
-		if (!r.json)
+	if (!r->encoded) {
+		r->json_len = record_json(r->record, sinks->json,
+					  sizeof(sinks->json));
+		r->json = r->json_len ? sinks->json : NULL;
+		if (!r->json)
 			sink_error(sinks->p_log, "5D24",
 				   "a record of type %s does not fit in %zu bytes and is lost",
-				   record_type_name(record->type),
-				   sizeof(sinks->text));
+				   record_type_name(r->record->type),
+				   sizeof(sinks->json));
+		r->encoded = true;
 	}
+	*len = r->json_len;
+	return r->json;
+}
+
+void sinks_put(struct sinks *sinks, const struct record *record)
+{
+	struct sink_record r = { .record = record, .sinks = sinks };
+	size_t i;
+
 	for (i = 0; i < SINKS; i++)
-		if (sinks->state[i])
+		if (sinks->state[i] && table[i]->put)
 			table[i]->put(sinks->state[i], &r);
 }
 
-void sinks_flush(struct sinks *sinks, uint64_t mono_ns)
+void sinks_capture(struct sinks *sinks, const struct mad_capture *capture)
 {
 	size_t i;
 
 	for (i = 0; i < SINKS; i++)
-		if (sinks->state[i])
-			table[i]->flush(sinks->state[i], mono_ns);
+		if (sinks->state[i] && table[i]->capture)
+			table[i]->capture(sinks->state[i], capture);
 }
 
-void sinks_close(struct sinks *sinks)
+void sinks_flush(struct sinks *sinks, const struct sink_moment *moment)
 {
 	size_t i;
 
 	for (i = 0; i < SINKS; i++)
 		if (sinks->state[i])
-			table[i]->close(sinks->state[i]);
+			table[i]->flush(sinks->state[i], moment);
+}
+
+void sinks_close(struct sinks *sinks, uint64_t deadline_ns)
+{
+	size_t i;
+
+	for (i = 0; i < SINKS; i++)
+		if (sinks->state[i])
+			table[i]->close(sinks->state[i], deadline_ns);
 	free(sinks);
 }

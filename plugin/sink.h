@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A sink takes records and writes them somewhere. Adding one is one file and
- * one line in the table of sink.c. A sink knows no source and no transaction;
- * one that fails or is slow counts what it loses and says so itself.
+ * A sink takes records, or captures, and writes them somewhere. Adding one is
+ * one file and one line in the table of sink.c. A sink knows no source and no
+ * transaction. None may wait: one whose disk or reader is slow has a thread
+ * of its own (writer.h), counts what it loses and says so itself.
  *
  * All calls of all sinks come from one thread at a time.
  */
@@ -17,40 +18,64 @@
 
 #include "options.h"
 #include "record.h"
+#include "transaction.h"
 
-/* A record and its JSON members, decoded once for all sinks. */
+struct sinks;
+
+/* No record is longer. */
+enum { SINK_JSON_MAX = 4 * RECORD_JSON_MAX };
+
+/* A record on its way through the sinks. */
 struct sink_record {
 	const struct record *record;
-	const char *json;	/* as record_json() has it; NULL = none */
+	struct sinks *sinks;
+	bool encoded;		/* the next two are set */
+	const char *json;
 	size_t json_len;
+};
+
+/* The counters of the moment, for sinks that report them. */
+struct sink_moment {
+	uint64_t mono_ns;
+	const osm_snoop_stats_t *snoop;
+	const struct transactions_stats *transactions;
 };
 
 struct sink {
 	const char *name;
 
 	/*
-	 * NULL in *state: the options do not ask for this sink. A sink that
-	 * is asked for but cannot write yet opens all the same. False: no
-	 * memory.
+	 * *state is NULL; it stays so when the options do not ask for this
+	 * sink. A sink that is asked for but cannot write yet opens all the
+	 * same. False: no memory.
 	 */
 	bool (*open)(const struct options *options, osm_log_t *p_log,
 		     void **state);
-	bool needs_json;
-	void (*put)(void *state, const struct sink_record *record);
+
+	/* Either may be NULL. A capture comes before the records of it. */
+	void (*put)(void *state, struct sink_record *record);
+	void (*capture)(void *state, const struct mad_capture *capture);
 
 	/* About ten times a second: write what is buffered, try again. */
-	void (*flush)(void *state, uint64_t mono_ns);
-	void (*close)(void *state);
+	void (*flush)(void *state, const struct sink_moment *moment);
+
+	/* Be done by the deadline (CLOCK_MONOTONIC). */
+	void (*close)(void *state, uint64_t deadline_ns);
 };
 
 extern const struct sink sink_log, sink_trace, sink_audit;
 
-struct sinks;
-
 struct sinks *sinks_open(const struct options *options, osm_log_t *p_log);
 void sinks_put(struct sinks *sinks, const struct record *record);
-void sinks_flush(struct sinks *sinks, uint64_t mono_ns);
-void sinks_close(struct sinks *sinks);
+void sinks_capture(struct sinks *sinks, const struct mad_capture *capture);
+void sinks_flush(struct sinks *sinks, const struct sink_moment *moment);
+void sinks_close(struct sinks *sinks, uint64_t deadline_ns);
+
+/*
+ * For sinks: the members of the record as record_json() has them, made when
+ * the first sink asks. Valid until put() returns; NULL when they do not fit.
+ */
+const char *sink_record_json(struct sink_record *record, size_t *len);
 
 /* An error line of our own in the OpenSM log: "ERR 5D20: ...". */
 void sink_error(osm_log_t *p_log, const char *code, const char *fmt, ...)

@@ -129,7 +129,6 @@ static bool log_open(const struct options *options, osm_log_t *p_log,
 {
 	struct sink_log *s;
 
-	*state = NULL;
 	if (options->log == LOG_NONE)
 		return true;
 	s = calloc(1, sizeof(*s));
@@ -141,7 +140,7 @@ static bool log_open(const struct options *options, osm_log_t *p_log,
 	return true;
 }
 
-static void log_put(void *state, const struct sink_record *record)
+static void log_put(void *state, struct sink_record *record)
 {
 	const struct record *r = record->record;
 	osm_log_level_t level = OSM_LOG_INFO;
@@ -160,26 +159,27 @@ static void log_put(void *state, const struct sink_record *record)
 	osm_log_v2(s->p_log, level, OSMSNOOP_FILE_ID, "SNOOP: %s\n", line);
 }
 
-static void log_flush(void *state, uint64_t mono_ns)
+static void log_flush(void *state, const struct sink_moment *moment)
 {
 	struct sink_log *s = state;
 	size_t i;
 
-	s->now_ns = mono_ns;
+	s->now_ns = moment->mono_ns;
 	for (i = 0; i < PLACES; i++)
 		if (s->places[i].held && is_over(s, &s->places[i]))
 			say_held(s, &s->places[i]);
-	if (mono_ns - s->crowded_ns < SECOND_NS)
+	if (s->now_ns - s->crowded_ns < SECOND_NS)
 		return;
-	s->crowded_ns = mono_ns;
+	s->crowded_ns = s->now_ns;
 	say_crowded(s);
 }
 
-static void log_close(void *state)
+static void log_close(void *state, uint64_t deadline_ns)
 {
 	struct sink_log *s = state;
 	size_t i;
 
+	(void)deadline_ns;
 	for (i = 0; i < PLACES; i++)
 		say_held(s, &s->places[i]);
 	say_crowded(s);

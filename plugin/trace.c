@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "names.h"
 #include "sink.h"
 #include "storm.h"
+#include "thread.h"
 #include "trace.h"
 #include "transaction.h"
 #include "trap.h"
@@ -22,8 +22,9 @@
 enum {
 	TICK_NS = 100000000,
 	SECOND_NS = 1000000000,
-	/* of the second that OpenSM waits for us: to unbind, and to write */
+	/* of the second that OpenSM waits for us: to unbind, and in all */
 	DRAIN_NS = 700000000,
+	STOP_NS = 900000000,
 };
 
 /* What the tap notes of OpenSM beside each MAD; see sa_condition. */
@@ -52,6 +53,7 @@ struct trace {
 	sem_t wake;			/* the clock need not wait this time */
 	_Atomic bool stopping;
 	_Atomic uint64_t deadline;	/* monotonic; captures after it are dropped */
+	uint64_t end_ns;		/* monotonic; the sinks are to be done */
 
 	pthread_mutex_t mutex;		/* of all below */
 	struct sinks *sinks;
@@ -175,6 +177,7 @@ static void handle_capture(struct trace *t, const struct mad_capture *cap)
 	handle_events(t, cap->mono_ns);
 	t->last_mono_ns = cap->mono_ns;
 	count(&t->captured, cap);
+	sinks_capture(t->sinks, cap);
 	if (request)
 		storm_request(t->storm, cap->peer.lid, cap->mono_ns);
 	transactions_put(t->transactions, cap);
@@ -394,7 +397,13 @@ static void refresh_names(struct trace *t, uint64_t mono_ns)
 static void tick(struct trace *t)
 {
 	uint64_t mono_ns = clock_ns(CLOCK_MONOTONIC), until = mono_ns;
+	struct transactions_stats transactions;
 	osm_snoop_stats_t stats;
+	const struct sink_moment moment = {
+		.mono_ns = mono_ns,
+		.snoop = &stats,
+		.transactions = &transactions,
+	};
 
 	pthread_mutex_lock(&t->mutex);
 	osm_vendor_snoop_get_stats(t->h_bind, &stats);
@@ -411,7 +420,8 @@ static void tick(struct trace *t)
 	count_opensm(t);
 	transactions_tick(t->transactions, until);
 	storm_tick(t->storm, until);
-	sinks_flush(t->sinks, mono_ns);
+	transactions_get_stats(t->transactions, &transactions);
+	sinks_flush(t->sinks, &moment);
 	pthread_mutex_unlock(&t->mutex);
 	refresh_names(t, mono_ns);
 }
@@ -420,30 +430,13 @@ static void *clock_main(void *context)
 {
 	struct trace *t = context;
 	struct timespec ts;
-	uint64_t next;
 
 	while (!atomic_load(&t->stopping)) {
 		tick(t);
-		next = clock_ns(CLOCK_MONOTONIC) + TICK_NS;
-		ts.tv_sec = (time_t)(next / SECOND_NS);
-		ts.tv_nsec = (long)(next % SECOND_NS);
+		ts = clock_timespec(clock_ns(CLOCK_MONOTONIC) + TICK_NS);
 		sem_clockwait(&t->wake, CLOCK_MONOTONIC, &ts);
 	}
 	return NULL;
-}
-
-static int clock_start(struct trace *t)
-{
-	sigset_t all, before;
-	int error;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&t->clock, NULL, clock_main, t);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (!error)
-		pthread_setname_np(t->clock, "osmsnoop-clock");
-	return error;
 }
 
 /* Start and stop */
@@ -509,7 +502,7 @@ const char *trace_start(struct trace *t)
 		return osm_vendor_snoop_strerror();
 	r.start = describe(t, options);
 	emit_now(&r, t);
-	error = clock_start(t);
+	error = thread_start(&t->clock, "osmsnoop-clock", clock_main, t);
 	if (!error)
 		return NULL;
 	osm_vendor_snoop_unbind(t->h_bind);
@@ -545,7 +538,8 @@ void trace_stop(struct trace *t)
 {
 	osm_snoop_stats_t stats;
 
-	atomic_store(&t->deadline, clock_ns(CLOCK_MONOTONIC) + DRAIN_NS);
+	t->end_ns = clock_ns(CLOCK_MONOTONIC) + STOP_NS;
+	atomic_store(&t->deadline, t->end_ns - STOP_NS + DRAIN_NS);
 	osm_vendor_snoop_unbind(t->h_bind);
 	atomic_store(&t->stopping, true);
 	sem_post(&t->wake);
@@ -615,7 +609,7 @@ void trace_free(struct trace *t)
 	if (!t)
 		return;
 	if (t->sinks)
-		sinks_close(t->sinks);
+		sinks_close(t->sinks, t->end_ns);
 	transactions_free(t->transactions);
 	storm_free(t->storm);
 	events_free(t->events);

@@ -1,170 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * plugin/file.c, and the sinks above it: what they refuse, what is in the
- * files after a kill, a full disk, a rotation, and how many lines are missing.
- * Full disks are real ones (a small tmpfs), so are size limits and killed
- * writers; the OpenSM log is libopensm's, in a file.
+ * plugin/file.c: what it refuses, what is in the files after a kill, a full
+ * disk, a rotation, and how many lines are missing.
  */
-#include <check.h>
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mount.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <opensm/osm_config.h>
-#include <opensm/osm_log.h>
-
+#include "disk.h"
 #include "file.h"
-#include "sink.h"
+#include "../run.h"
 
-#define SECOND UINT64_C(1000000000)
-
-static char dir[64], path[96], log_path[96];
 static struct file *file;
 static uint64_t lost;
-static osm_log_t log_object;
-static struct options options;
-
-static const char *beside(const char *suffix)
-{
-	static char buf[128];
-
-	snprintf(buf, sizeof(buf), "%s%s", path, suffix);
-	return buf;
-}
 
 static void setup(void)
 {
-	strcpy(dir, "/tmp/osmsnoop-file-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(dir));
-	snprintf(path, sizeof(path), "%s/t.jsonl", dir);
-	snprintf(log_path, sizeof(log_path), "%s.log", dir);
+	disk_setup();
 	file = malloc(sizeof(*file));
 	ck_assert_ptr_nonnull(file);
 	file_init(file, path, 1 << 30, 8);
 	lost = 0;
-
-	osm_log_construct(&log_object);
-	ck_assert_int_eq(osm_log_init_v2(&log_object, TRUE, OSM_LOG_ALL,
-					 log_path, 0, FALSE), IB_SUCCESS);
-	options_default(&options);
-	options.log = LOG_NONE;
-}
-
-static void empty_dir(void)
-{
-	DIR *d = opendir(dir);
-	struct dirent *entry;
-	char name[512];
-
-	ck_assert_ptr_nonnull(d);
-	while ((entry = readdir(d))) {
-		snprintf(name, sizeof(name), "%s/%s", dir, entry->d_name);
-		if (entry->d_name[0] == '.')
-			continue;
-		if (unlink(name))
-			rmdir(name);
-	}
-	closedir(d);
 }
 
 static void teardown(void)
 {
 	file_close(file);
 	free(file);
-	osm_log_destroy(&log_object);
-	empty_dir();
-	umount2(dir, MNT_DETACH);
-	empty_dir();
-	rmdir(dir);
-	unlink(log_path);
-}
-
-/* The whole of a file, as a string, until the next call. */
-static const char *content(const char *name)
-{
-	static char *text;
-	struct stat st;
-	int fd = open(name, O_RDONLY);
-
-	if (fd < 0)
-		ck_abort_msg("%s: %s", name, strerror(errno));
-	fstat(fd, &st);
-	free(text);
-	text = calloc(1, (size_t)st.st_size + 1);
-	ck_assert_int_eq(read(fd, text, (size_t)st.st_size), st.st_size);
-	close(fd);
-	return text;
-}
-
-static unsigned count(const char *text, const char *what)
-{
-	unsigned n = 0;
-
-	for (; (text = strstr(text, what)); text += strlen(what))
-		n++;
-	return n;
-}
-
-static unsigned logged(const char *what)
-{
-	return count(content(log_path), what);
-}
-
-static void write_file(const char *name, const char *text)
-{
-	FILE *f = fopen(name, "w");
-
-	ck_assert_ptr_nonnull(f);
-	fputs(text, f);
-	fclose(f);
-}
-
-/*
- * Whole lines of ours alone, numbered from `first` without a gap. Returns the
- * last number. (Check tells its parent of each assertion that passes: one a
- * line would be too slow.)
- */
-static uint64_t check_lines(const char *name, uint64_t first)
-{
-	const char *line = content(name), *end;
-	char start[64];
-
-	for (; *line; line = end + 1) {
-		end = strchr(line, '\n');
-		if (!end)
-			ck_abort_msg("%s: half a line: %s", name, line);
-		snprintf(start, sizeof(start), "{\"seq\":%" PRIu64 ",", first);
-		if (strncmp(line, start, strlen(start)) || end[-1] != '}')
-			ck_abort_msg("%s: not line %" PRIu64 ": %.60s", name,
-				     first, line);
-		first++;
-	}
-	return first - 1;
+	disk_teardown();
 }
 
 static bool put(const char *text)
 {
-	char line[70000];
-	int len;
-
-	if (!file_turn(file, strlen(text) + 32, &lost))
-		return false;
-	len = snprintf(line, sizeof(line), "{\"seq\":%" PRIu64 ",%s}\n",
-		       file->last_line + 1, text);
-	return file_put(file, line, (size_t)len, &lost);
+	return file_put(file, text, strlen(text), &lost);
 }
 
 static mode_t mode_of(const char *name)
@@ -219,10 +87,11 @@ START_TEST(test_not_a_file)
 	ck_assert(!file_open(file));
 	ck_assert_ptr_nonnull(strstr(file->reason, "no regular file"));
 
+	write_file(beside(".file"), "");
 	snprintf(path, sizeof(path), "%s/no/t.jsonl", dir);
 	file_init(file, path, 1 << 20, 1);
 	check_refused("No such file or directory");
-	snprintf(path, sizeof(path), "%s.log/t.jsonl", dir);
+	snprintf(path, sizeof(path), "%s/t.jsonl.file/t.jsonl", dir);
 	file_init(file, path, 1 << 20, 1);
 	check_refused("Not a directory");
 }
@@ -538,22 +407,6 @@ START_TEST(test_moved_and_removed)
 }
 END_TEST
 
-/*
- * Files may grow to so many bytes, those of check and of the OpenSM log too:
- * nothing may be asserted under a limit. Its signal has its default, which is
- * to end the process.
- */
-static void limit_size(rlim_t bytes)
-{
-	struct rlimit limit;
-
-	signal(SIGXFSZ, SIG_DFL);
-	getrlimit(RLIMIT_FSIZE, &limit);
-	limit.rlim_cur = bytes;
-	if (setrlimit(RLIMIT_FSIZE, &limit))
-		abort();
-}
-
 static bool flush_within(rlim_t bytes)
 {
 	bool well;
@@ -599,7 +452,7 @@ START_TEST(test_size_limit)
 }
 END_TEST
 
-/* Somebody emptied it under us (logrotate's copytruncate), then it is full. */
+/* Emptied with lines in the buffer, which are the first now; then full. */
 START_TEST(test_emptied)
 {
 	const uint64_t line = strlen("{\"seq\":1,\"a\":1}\n");
@@ -614,51 +467,11 @@ START_TEST(test_emptied)
 		ck_assert(put("\"a\":1"));
 	ck_assert(!flush_within(2 * line + 3));
 	ck_assert_uint_eq(lost, 2);
-	ck_assert_uint_eq(check_lines(path, 5), 6);
+	ck_assert(file->emptied);
+	ck_assert_uint_eq(check_lines(path, 1), 2);
+	ck_assert_uint_eq(file->last_line, 2);
 }
 END_TEST
-
-static bool write_proc(const char *name, const char *text)
-{
-	FILE *f = fopen(name, "w");
-
-	if (!f)
-		return false;
-	fputs(text, f);
-	return !fclose(f);
-}
-
-/* Whoever is not root needs a user namespace, and stays the same user in it. */
-static bool own_namespace(void)
-{
-	char uid_map[64], gid_map[64];
-
-	if (!geteuid())
-		return !unshare(CLONE_NEWNS);
-	snprintf(uid_map, sizeof(uid_map), "%u %u 1\n", geteuid(), geteuid());
-	snprintf(gid_map, sizeof(gid_map), "%u %u 1\n", getegid(), getegid());
-	return !unshare(CLONE_NEWUSER | CLONE_NEWNS) &&
-	       write_proc("/proc/self/setgroups", "deny") &&
-	       write_proc("/proc/self/uid_map", uid_map) &&
-	       write_proc("/proc/self/gid_map", gid_map);
-}
-
-/*
- * A tmpfs of two pages at dir, in a mount namespace of this process alone.
- * False where this is not allowed: then the test cannot be done.
- */
-static bool mount_small(void)
-{
-	if (own_namespace() &&
-	    !mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
-	    !mount("tmpfs", dir, "tmpfs", 0, "size=8k"))
-		return true;
-	printf("%s: a tmpfs cannot be mounted here: %s\n",
-	       getenv("CI") ? "failed" : "skipped", strerror(errno));
-	ck_assert_msg(!getenv("CI") || strcmp(getenv("CI"), "true"),
-		      "in CI this test has to run");
-	return false;
-}
 
 START_TEST(test_full_disk)
 {
@@ -689,427 +502,10 @@ START_TEST(test_full_disk)
 }
 END_TEST
 
-/* The sinks */
-
-static struct sinks *sinks;
-
-static void sinks_begin(void)
-{
-	sinks = sinks_open(&options, &log_object);
-	ck_assert_ptr_nonnull(sinks);
-}
-
-static void put_state(void)
-{
-	struct record r = {
-		.type = RECORD_STATE,
-		.time_ns = SECOND,
-		.state = { .state = "sweep_done", .sm_state = "master" },
-	};
-
-	sinks_put(sinks, &r);
-}
-
-/* An SA request by this method from this LID, answered. */
-static void put_sa(uint8_t method, uint16_t lid)
-{
-	uint8_t mad[MAD_SIZE] = {
-		[MAD_BASE_VERSION] = 1, [MAD_CLASS] = CLASS_SUBN_ADM,
-		[MAD_CLASS_VERSION] = 2, [MAD_METHOD] = method,
-		[MAD_ATTR_ID + 1] = 0x35,
-	};
-	struct record r = {
-		.type = RECORD_SA,
-		.time_ns = SECOND,
-		.sa = { .requester = { .addr = { .lid = lid, .qpn = 1 } },
-			.mad = mad, .len = sizeof(mad),
-			.outcome = SA_ANSWERED, .has_response = true },
-	};
-
-	sinks_put(sinks, &r);
-}
-
-static void put_capture(enum record_type type)
-{
-	uint8_t mad[MAD_SIZE] = { [MAD_CLASS] = 4, [MAD_METHOD] = 1 };
-	struct mad_capture capture = { .data = mad, .len = MAD_SIZE,
-				       .size = MAD_SIZE };
-	struct record r = { .type = type, .mad = { .capture = &capture } };
-
-	sinks_put(sinks, &r);
-}
-
-START_TEST(test_audit_is_a_part)
-{
-	const char *text;
-
-	strcpy(options.trace, path);
-	strcpy(options.audit, beside(".audit"));
-	sinks_begin();
-	put_state();
-	put_sa(METHOD_GET, 7);
-	put_sa(METHOD_SET, 7);
-	put_sa(METHOD_DELETE, 7);
-	put_sa(METHOD_GET_TABLE, 7);
-	put_capture(RECORD_MAD);
-	put_capture(RECORD_SEND_ERROR);
-	sinks_flush(sinks, SECOND);
-	ck_assert_uint_eq(check_lines(path, 1), 7);
-	ck_assert_uint_eq(check_lines(beside(".audit"), 1), 3);
-	text = content(beside(".audit"));
-	ck_assert_uint_eq(count(text, "\"type\":\"state\""), 1);
-	ck_assert_uint_eq(count(text, "\"method\":\"Set\""), 1);
-	ck_assert_uint_eq(count(text, "\"method\":\"Delete\""), 1);
-	sinks_close(sinks);
-	ck_assert_uint_eq(logged("ERR"), 0);
-}
-END_TEST
-
-static void check_loss(const char *name, uint64_t seq, uint64_t n,
-		       uint64_t total)
-{
-	char start[64], what[128];
-	const char *line;
-
-	snprintf(start, sizeof(start), "{\"seq\":%" PRIu64 ",", seq);
-	snprintf(what, sizeof(what),
-		 "\"type\":\"loss\",\"where\":\"file\",\"lost\":%" PRIu64
-		 ",\"total\":%" PRIu64 "}\n", n, total);
-	line = strstr(content(name), start);
-	ck_assert_ptr_nonnull(line);
-	ck_assert_msg(strstr(line, what) == strchr(line, '\n') + 1 -
-		      strlen(what), "%s is not in %.300s", what, line);
-}
-
-/* OpenSM runs before there is a folder for the trace, or a right to it. */
-START_TEST(test_cannot_open)
-{
-	strcpy(options.trace, path);
-	ck_assert_int_eq(mkdir(path, 0700), 0);
-	sinks_begin();
-	ck_assert_uint_eq(logged("ERR 5D20"), 1);
-	put_state();
-	put_sa(METHOD_GET, 7);
-	sinks_flush(sinks, SECOND);
-	put_sa(METHOD_GET, 7);
-	sinks_flush(sinks, SECOND + SECOND / 2);
-	sinks_flush(sinks, 3 * SECOND);
-	/* said once */
-	ck_assert_uint_eq(logged("ERR"), 1);
-
-	rmdir(path);
-	sinks_flush(sinks, 3 * SECOND + SECOND / 2);	/* too early */
-	ck_assert_int_eq(access(path, F_OK), -1);
-	sinks_flush(sinks, 4 * SECOND);
-	put_state();
-	sinks_close(sinks);
-	ck_assert_uint_eq(check_lines(path, 1), 2);
-	check_loss(path, 1, 3, 3);
-	ck_assert_uint_eq(logged("ERR 5D21"), 1);
-	ck_assert_ptr_nonnull(strstr(content(log_path),
-				     "3 records are missing"));
-	ck_assert_uint_eq(logged("ERR"), 2);
-}
-END_TEST
-
-START_TEST(test_never_opens)
-{
-	strcpy(options.trace, path);
-	ck_assert_int_eq(mkdir(path, 0700), 0);
-	sinks_begin();
-	put_state();
-	put_state();
-	sinks_close(sinks);
-	ck_assert_ptr_nonnull(strstr(content(log_path),
-				     "ERR 5D22: "));
-	ck_assert_ptr_nonnull(strstr(content(log_path),
-				     "ends without 2 records"));
-}
-END_TEST
-
-enum { PAD = 200 };
-
-/* The trace is longer than the OpenSM log, which is to be within its limit. */
-static off_t begin_padded(void)
-{
-	struct stat st;
-	int i;
-
-	strcpy(options.trace, path);
-	sinks_begin();
-	for (i = 0; i < PAD; i++)
-		put_state();
-	sinks_flush(sinks, SECOND);
-	ck_assert_int_eq(stat(path, &st), 0);
-	return st.st_size;
-}
-
-static void sinks_flush_within(off_t bytes, uint64_t mono_ns)
-{
-	limit_size((rlim_t)bytes);
-	sinks_flush(sinks, mono_ns);
-	limit_size(RLIM_INFINITY);
-}
-
-/* Fail and resume twice: numbers without a gap, counts exact. */
-START_TEST(test_fail_and_resume)
-{
-	const off_t size = begin_padded(), line = size / PAD;
-	struct stat st;
-	int i;
-
-	/* room for two and a half more, of five */
-	for (i = 0; i < 5; i++)
-		put_state();
-	sinks_flush_within(size + 5 * line / 2, 2 * SECOND);
-	ck_assert_uint_eq(check_lines(path, 1), PAD + 2);
-	put_state();
-	/* the retry has no room for the loss record either */
-	sinks_flush_within(size + 5 * line / 2, 3 * SECOND);
-	sinks_flush_within(size + 5 * line / 2, 4 * SECOND);
-	put_state();
-	ck_assert_uint_eq(check_lines(path, 1), PAD + 2);
-	ck_assert_uint_eq(logged("ERR"), 1);
-	sinks_flush(sinks, 5 * SECOND);
-	put_state();
-	sinks_flush(sinks, 6 * SECOND);
-	ck_assert_uint_eq(check_lines(path, 1), PAD + 4);
-	check_loss(path, PAD + 3, 5, 5);
-
-	/* again, and this time to the end; total is since the start */
-	ck_assert_int_eq(stat(path, &st), 0);
-	put_state();
-	sinks_flush_within(st.st_size + 1, 7 * SECOND);
-	put_state();
-	sinks_close(sinks);
-	ck_assert_uint_eq(check_lines(path, 1), PAD + 5);
-	check_loss(path, PAD + 5, 2, 7);
-	ck_assert_uint_eq(logged("ERR 5D20"), 2);
-	ck_assert_uint_eq(logged("ERR 5D21"), 2);
-}
-END_TEST
-
-/* OpenSM's own thread writes the rest, and lives. */
-START_TEST(test_close_at_the_limit)
-{
-	const off_t size = begin_padded();
-
-	put_state();
-	limit_size((rlim_t)size);
-	sinks_close(sinks);
-	limit_size(RLIM_INFINITY);
-	ck_assert_uint_eq(check_lines(path, 1), PAD);
-	ck_assert_ptr_nonnull(strstr(content(log_path),
-				     "ends without 1 records"));
-}
-END_TEST
-
-START_TEST(test_torn_is_a_loss)
-{
-	const off_t size = begin_padded();
-
-	sinks_close(sinks);
-	ck_assert_int_eq(truncate(path, size - 3), 0);
-
-	/* the line is gone although there is no room to say so: remembered */
-	limit_size((rlim_t)(size - size / PAD + 10));
-	sinks = sinks_open(&options, &log_object);
-	limit_size(RLIM_INFINITY);
-	ck_assert_ptr_nonnull(sinks);
-	ck_assert_uint_eq(check_lines(path, 1), PAD - 1);
-	sinks_flush(sinks, SECOND);
-	put_state();
-	sinks_close(sinks);
-	ck_assert_uint_eq(check_lines(path, 1), PAD + 1);
-	check_loss(path, PAD, 1, 1);
-}
-END_TEST
-
-/* A record that is too long for a line is told as soon as there is room. */
-START_TEST(test_too_long)
-{
-	char *text = malloc(100000);
-	struct record r = {
-		.type = RECORD_STATE,
-		.state = { .state = "x", .text = text },
-	};
-
-	memset(text, 'x', 99999);
-	text[99999] = '\0';
-	strcpy(options.trace, path);
-	sinks_begin();
-	put_state();
-	sinks_put(sinks, &r);
-	free(text);
-	sinks_flush(sinks, SECOND);
-	put_state();
-	sinks_close(sinks);
-	ck_assert_uint_eq(check_lines(path, 1), 3);
-	check_loss(path, 2, 1, 1);
-	ck_assert_uint_eq(logged("ERR 5D24"), 1);
-}
-END_TEST
-
-START_TEST(test_full_disk_for_all)
-{
-	uint64_t told = 0, last, n;
-	const char *text;
-	int i;
-
-	if (!mount_small())
-		return;
-	strcpy(options.trace, path);
-	sinks_begin();
-	for (i = 1; i <= 50; i++) {
-		for (n = 0; n < 10; n++)
-			put_sa(METHOD_GET, 7);
-		sinks_flush(sinks, (uint64_t)i * SECOND);
-	}
-	sinks_close(sinks);
-	last = check_lines(path, 1);
-	ck_assert_uint_gt(last, 3);
-	for (text = content(path); (text = strstr(text, "\"lost\":")); text++)
-		told += strtoull(text + 7, NULL, 10);
-	n = count(content(path), "\"type\":\"sa\"");
-	text = strstr(content(log_path), "ends without ");
-	ck_assert_ptr_nonnull(text);
-	told += strtoull(text + 13, NULL, 10);
-	ck_assert_uint_eq(n + told, 500);
-}
-END_TEST
-
-START_TEST(test_moved_under_the_sink)
-{
-	strcpy(options.trace, path);
-	sinks_begin();
-	put_state();
-	sinks_flush(sinks, SECOND);
-	put_state();
-	ck_assert_int_eq(rename(path, beside("-old")), 0);
-	sinks_flush(sinks, 2 * SECOND);
-	put_state();
-	sinks_close(sinks);
-	ck_assert_uint_eq(check_lines(beside("-old"), 1), 2);
-	ck_assert_uint_eq(check_lines(path, 1), 1);
-	ck_assert_uint_eq(logged("ERR"), 0);
-}
-END_TEST
-
-/* The OpenSM log: ten lines a second, requester and kind. */
-
-START_TEST(test_log_none)
-{
-	sinks_begin();
-	put_state();
-	put_sa(METHOD_SET, 7);
-	sinks_flush(sinks, SECOND);
-	sinks_close(sinks);
-	ck_assert_uint_eq(logged("SNOOP"), 0);
-}
-END_TEST
-
-START_TEST(test_log_audit)
-{
-	options.log = LOG_AUDIT;
-	sinks_begin();
-	put_sa(METHOD_GET, 7);
-	put_capture(RECORD_MAD);
-	put_sa(METHOD_SET, 7);
-	put_state();
-	sinks_close(sinks);
-	ck_assert_uint_eq(logged("SNOOP: "), 2);
-	ck_assert_uint_eq(logged("SNOOP: Set PathRecord from LID 7"), 1);
-	ck_assert_uint_eq(logged("SNOOP: state sweep_done"), 1);
-}
-END_TEST
-
-START_TEST(test_log_levels)
-{
-	options.log = LOG_ALL;
-	osm_log_set_level(&log_object, OSM_LOG_ERROR | OSM_LOG_INFO);
-	sinks_begin();
-	put_sa(METHOD_GET, 7);
-	put_sa(METHOD_SET, 7);
-	sinks_close(sinks);
-	ck_assert_uint_eq(logged("SNOOP: "), 1);
-	osm_log_set_level(&log_object, OSM_LOG_ALL);
-	sinks_begin();
-	put_sa(METHOD_GET, 7);
-	sinks_close(sinks);
-	ck_assert_uint_eq(logged("SNOOP: Get PathRecord"), 1);
-}
-END_TEST
-
-START_TEST(test_log_rate)
-{
-	unsigned i;
-
-	options.log = LOG_ALL;
-	sinks_begin();
-	sinks_flush(sinks, 100 * SECOND);
-	for (i = 0; i < 25; i++) {
-		put_sa(METHOD_SET, 7);
-		put_sa(METHOD_SET, 8);
-		put_state();	/* of another kind */
-	}
-	ck_assert_uint_eq(logged("Set PathRecord from LID 7"), 10);
-	ck_assert_uint_eq(logged("Set PathRecord from LID 8"), 10);
-	ck_assert_uint_eq(logged("state sweep_done"), 10);
-	for (i = 1; i < 10; i++)
-		sinks_flush(sinks, 100 * SECOND + i * SECOND / 10);
-	put_sa(METHOD_SET, 7);
-	ck_assert_uint_eq(logged("held back"), 0);
-	sinks_flush(sinks, 101 * SECOND);
-	ck_assert_uint_eq(logged("16 more lines (sa) of LID 7 were"), 1);
-	ck_assert_uint_eq(logged("15 more lines (sa) of LID 8 were"), 1);
-	ck_assert_uint_eq(logged("15 more lines (state)"), 1);
-	ck_assert_uint_eq(logged("held back"), 3);
-
-	/* a new second */
-	for (i = 0; i < 11; i++)
-		put_sa(METHOD_SET, 7);
-	ck_assert_uint_eq(logged("Set PathRecord from LID 7"), 20);
-	sinks_close(sinks);
-	ck_assert_uint_eq(logged("1 more lines (sa) of LID 7"), 1);
-	ck_assert_uint_eq(logged("held back"), 4);
-}
-END_TEST
-
-/* Whoever has many LIDs cannot fill the log, nor begin others' second anew. */
-START_TEST(test_log_many)
-{
-	const unsigned rounds = 12, lids = 5000;
-	uint64_t lines, held = 0;
-	const char *text;
-	unsigned i, lid;
-
-	options.log = LOG_ALL;
-	sinks_begin();
-	sinks_flush(sinks, 100 * SECOND);
-	for (i = 0; i < rounds; i++)
-		for (lid = 1; lid <= lids; lid++)
-			put_sa(METHOD_SET, (uint16_t)lid);
-	sinks_close(sinks);
-	text = content(log_path);
-	lines = count(text, "SNOOP: Set PathRecord");
-	ck_assert_uint_le(lines, 1024 * 10);
-	ck_assert_uint_eq(count(text, "Set PathRecord from LID 1:") +
-			  count(text, "Set PathRecord from LID 1 "), 10);
-	while ((text = strstr(text, "SNOOP: "))) {
-		text += strlen("SNOOP: ");
-		held += strtoull(text, NULL, 10);
-	}
-	ck_assert_uint_eq(lines + held, rounds * lids);
-}
-END_TEST
-
 int main(void)
 {
 	Suite *suite = suite_create("file");
 	TCase *refuse = tcase_create("refused"), *files = tcase_create("file");
-	TCase *json = tcase_create("json"), *log = tcase_create("log");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_checked_fixture(refuse, setup, teardown);
 	tcase_add_test(refuse, test_not_a_file);
@@ -1131,29 +527,5 @@ int main(void)
 	tcase_add_test(files, test_full_disk);
 	suite_add_tcase(suite, files);
 
-	tcase_add_checked_fixture(json, setup, teardown);
-	tcase_add_test(json, test_audit_is_a_part);
-	tcase_add_test(json, test_cannot_open);
-	tcase_add_test(json, test_never_opens);
-	tcase_add_test(json, test_fail_and_resume);
-	tcase_add_test(json, test_close_at_the_limit);
-	tcase_add_test(json, test_torn_is_a_loss);
-	tcase_add_test(json, test_too_long);
-	tcase_add_test(json, test_full_disk_for_all);
-	tcase_add_test(json, test_moved_under_the_sink);
-	suite_add_tcase(suite, json);
-
-	tcase_add_checked_fixture(log, setup, teardown);
-	tcase_add_test(log, test_log_none);
-	tcase_add_test(log, test_log_audit);
-	tcase_add_test(log, test_log_levels);
-	tcase_add_test(log, test_log_rate);
-	tcase_add_test(log, test_log_many);
-	tcase_set_timeout(log, 20);
-	suite_add_tcase(suite, log);
-
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run(suite);
 }

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "clock.h"
+#include "journal.h"
+#include "record.h"
+
+enum { RETRY_NS = 1000000000 };
+
+static void say(struct journal *j, const char *code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void say(struct journal *j, const char *code, const char *fmt, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	j->say(j->context, code, text);
+}
+
+static void failed(struct journal *j)
+{
+	if (!j->failing)
+		say(j, "5D20",
+		    "%s -- records are counted and writing is tried again every second",
+		    j->file.reason);
+	j->failing = true;
+	j->retry_at = j->now_ns + RETRY_NS;
+}
+
+static bool put(struct journal *j, const char *members, size_t len)
+{
+	bool well = file_put(&j->file, members, len, &j->lost);
+
+	if (j->file.not_turned)
+		say(j, "5D23", "%s", j->file.reason);
+	j->file.not_turned = false;
+	return well;
+}
+
+/* Say in the file what is missing in it. Nothing else is in the buffer. */
+static bool tell_lost(struct journal *j)
+{
+	char json[RECORD_JSON_MAX];
+	uint64_t lost = j->lost;
+	struct record r = {
+		.type = RECORD_LOSS,
+		.time_ns = clock_ns(CLOCK_REALTIME),
+		.loss = { .where = "file", .lost = lost,
+			  .total = j->total + lost },
+	};
+	size_t len = record_json(&r, json, sizeof(json));
+
+	if (!put(j, json, len))
+		return false;
+	/* through to the disk, or the failure would come later */
+	if (!file_flush(&j->file, &j->lost)) {
+		j->lost--;	/* the loss record itself is no loss */
+		return false;
+	}
+	j->total += lost;
+	j->lost -= lost;
+	return true;
+}
+
+/* Begin again: the first line says what is missing. */
+static bool resume(struct journal *j)
+{
+	uint64_t lost;
+
+	if (!file_open(&j->file))
+		return false;
+	j->lost += j->file.torn;
+	lost = j->lost;
+	if (lost && !tell_lost(j)) {
+		file_close(&j->file);
+		return false;
+	}
+	if (j->failing)
+		say(j, "5D21",
+		    "%s is written again; %" PRIu64 " records are missing",
+		    j->file.path, lost);
+	j->failing = false;
+	return true;
+}
+
+void journal_init(struct journal *j, const char *path, uint64_t max_bytes,
+		  uint32_t max_files,
+		  void (*say_line)(void *context, const char *code,
+				   const char *text),
+		  void *context)
+{
+	j->say = say_line;
+	j->context = context;
+	j->failing = false;
+	j->now_ns = j->retry_at = 0;
+	j->lost = j->total = 0;
+	file_init(&j->file, path, max_bytes, max_files);
+}
+
+void journal_open(struct journal *j, uint64_t mono_ns)
+{
+	j->now_ns = mono_ns;
+	if (!resume(j))
+		failed(j);
+}
+
+void journal_put(struct journal *j, const char *members, size_t len)
+{
+	if (j->failing) {
+		j->lost++;
+		return;
+	}
+	if (put(j, members, len))
+		return;
+	j->lost++;
+	failed(j);
+}
+
+void journal_lose(struct journal *j, uint64_t lost)
+{
+	/* what came before is to stand before */
+	if (!j->failing && !file_flush(&j->file, &j->lost))
+		failed(j);
+	j->lost += lost;
+	if (!j->failing && !tell_lost(j))
+		failed(j);
+}
+
+static bool flush(struct journal *j)
+{
+	if (!file_flush(&j->file, &j->lost) ||
+	    !file_follow(&j->file, &j->lost))
+		return false;
+	if (j->file.emptied)
+		say(j, "5D26",
+		    "%s was emptied while it was written; what was written just before may be missing in every copy of it",
+		    j->file.path);
+	j->file.emptied = false;
+	return !j->lost || tell_lost(j);
+}
+
+void journal_flush(struct journal *j, uint64_t mono_ns)
+{
+	j->now_ns = mono_ns;
+	if (!j->failing) {
+		if (!flush(j))
+			failed(j);
+		return;
+	}
+	if (mono_ns < j->retry_at)
+		return;
+	j->retry_at = mono_ns + RETRY_NS;
+	resume(j);
+}
+
+void journal_close(struct journal *j)
+{
+	if (j->failing)
+		resume(j);
+	else if (!flush(j))
+		failed(j);
+	if (j->lost)
+		say(j, "5D22", "%s ends without %" PRIu64 " records",
+		    j->file.path, j->lost);
+	file_close(&j->file);
+}

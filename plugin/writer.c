@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "journal.h"
+#include "ring.h"
+#include "sink.h"
+#include "thread.h"
+#include "writer.h"
+
+enum {
+	/* a fifth of a second of as many records as OpenSM can cause */
+	QUEUE_BYTES = 8 * 1024 * 1024,
+	/* the thread is woken then, and not by each record */
+	QUEUE_WAKE = QUEUE_BYTES / 8,
+	/* between two looks whether the file was moved */
+	RECORDS_A_LOOK = 4096,
+	/* one file that hangs leaves the next one so much at the end */
+	LEAST_NS = 50000000,
+};
+
+/* What lies in the queue. */
+struct item {
+	uint64_t lost;		/* records lost just before this one */
+	uint32_t len;		/* 0 = no record, only the losses */
+	char members[];
+};
+
+struct writer {
+	struct ring queue;
+	sem_t wake, done;
+	pthread_t thread;
+	_Atomic bool closing;
+	_Atomic bool woken;		/* and has not looked yet */
+	_Atomic uint64_t settled;	/* written, or told or counted as lost */
+
+	/* who puts */
+	uint64_t put;			/* all */
+	uint64_t lost;			/* and not in the queue yet; from
+					 * `closing` on the thread's */
+
+	pthread_mutex_t mutex;		/* of these three */
+	osm_log_t *p_log;		/* NULL once OpenSM is gone */
+	bool finished;
+	bool left_behind;
+
+	struct journal journal;		/* the thread's */
+};
+
+static void say(void *context, const char *code, const char *text)
+{
+	struct writer *w = context;
+
+	pthread_mutex_lock(&w->mutex);
+	if (w->p_log)
+		sink_error(w->p_log, code, "%s", text);
+	pthread_mutex_unlock(&w->mutex);
+}
+
+/* Write what is in the queue, but not for ever. False: it is empty. */
+static bool take_some(struct writer *w)
+{
+	uint64_t settled = atomic_load(&w->settled);
+	struct item *item;
+	uint32_t len;
+	int n;
+
+	for (n = 0; n < RECORDS_A_LOOK; n++) {
+		item = ring_peek(&w->queue, &len);
+		if (!item)
+			break;
+		if (item->lost)
+			journal_lose(&w->journal, item->lost);
+		if (item->len)
+			journal_put(&w->journal, item->members, item->len);
+		settled += item->lost + (item->len > 0);
+		ring_release(&w->queue, item);
+	}
+	journal_flush(&w->journal, clock_ns(CLOCK_MONOTONIC));
+	atomic_store(&w->settled, settled);
+	return n == RECORDS_A_LOOK;
+}
+
+static void write_all(struct writer *w)
+{
+	bool closing;
+
+	journal_open(&w->journal, clock_ns(CLOCK_MONOTONIC));
+	do {
+		sem_wait(&w->wake);
+		atomic_store(&w->woken, false);
+		/* first the flag, then the queue: nothing comes after it */
+		closing = atomic_load(&w->closing);
+		while (take_some(w))
+			;
+	} while (!closing);
+	if (w->lost)
+		journal_lose(&w->journal, w->lost);
+	journal_close(&w->journal);
+}
+
+static void writer_free(struct writer *w)
+{
+	ring_free(&w->queue);
+	sem_destroy(&w->wake);
+	sem_destroy(&w->done);
+	pthread_mutex_destroy(&w->mutex);
+	free(w);
+}
+
+static void *writer_main(void *context)
+{
+	struct writer *w = context;
+	bool left_behind;
+
+	write_all(w);
+	pthread_mutex_lock(&w->mutex);
+	w->finished = true;
+	left_behind = w->left_behind;
+	pthread_mutex_unlock(&w->mutex);
+	if (left_behind)
+		writer_free(w);
+	else
+		sem_post(&w->done);
+	return NULL;
+}
+
+struct writer *writer_open(const char *path, uint64_t max_bytes,
+			   uint32_t max_files, osm_log_t *p_log)
+{
+	struct writer *w = aligned_alloc(RING_LINE, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	memset(w, 0, offsetof(struct writer, journal));
+	w->p_log = p_log;
+	journal_init(&w->journal, path, max_bytes, max_files, say, w);
+	sem_init(&w->wake, 0, 0);
+	sem_init(&w->done, 0, 0);
+	pthread_mutex_init(&w->mutex, NULL);
+	if (!ring_init(&w->queue, QUEUE_BYTES) &&
+	    !thread_start(&w->thread, "osmsnoop-file", writer_main, w))
+		return w;
+	writer_free(w);
+	return NULL;
+}
+
+static void wake(struct writer *w)
+{
+	if (!atomic_exchange(&w->woken, true))
+		sem_post(&w->wake);
+}
+
+static bool enqueue(struct writer *w, const char *members, size_t len)
+{
+	uint32_t size = (uint32_t)(sizeof(struct item) + len);
+	struct item *item = ring_reserve(&w->queue, size);
+
+	if (!item)
+		return false;
+	item->lost = w->lost;
+	item->len = (uint32_t)len;
+	memcpy(item->members, members, len);
+	ring_commit(item, size);
+	w->lost = 0;
+	return true;
+}
+
+void writer_put(struct writer *w, const char *members, size_t len)
+{
+	w->put++;
+	if (!members || !enqueue(w, members, len))
+		w->lost++;
+	if (ring_used(&w->queue) >= QUEUE_WAKE)
+		wake(w);
+}
+
+void writer_flush(struct writer *w)
+{
+	/* should no record follow that could tell of it */
+	if (w->lost)
+		enqueue(w, "", 0);
+	wake(w);
+}
+
+void writer_close(struct writer *w, uint64_t deadline_ns)
+{
+	uint64_t least_ns = clock_ns(CLOCK_MONOTONIC) + LEAST_NS;
+	const struct timespec deadline = clock_timespec(
+		deadline_ns > least_ns ? deadline_ns : least_ns);
+
+	atomic_store(&w->closing, true);
+	sem_post(&w->wake);
+	while (sem_clockwait(&w->done, CLOCK_MONOTONIC, &deadline) &&
+	       errno == EINTR)
+		;
+	pthread_mutex_lock(&w->mutex);
+	if (!w->finished) {
+		sink_error(w->p_log, "5D25",
+			   "%s: its disk hangs; OpenSM ends without waiting for %" PRIu64 " records that were to be written there",
+			   w->journal.file.path,
+			   w->put - atomic_load(&w->settled));
+		w->p_log = NULL;
+		w->left_behind = true;
+		pthread_detach(w->thread);
+		pthread_mutex_unlock(&w->mutex);
+		return;
+	}
+	pthread_mutex_unlock(&w->mutex);
+	pthread_join(w->thread, NULL);
+	writer_free(w);
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The sinks (plugin/sink.c): which records go where, and how many lines the
+ * OpenSM log gets, which is libopensm's, in a file.
+ */
+#include <opensm/osm_config.h>
+#include <opensm/osm_log.h>
+
+#include "clock.h"
+#include "disk.h"
+#include "sink.h"
+#include "../run.h"
+
+static char log_path[96];
+static osm_log_t log_object;
+static struct options options;
+static struct sinks *sinks;
+
+static void setup(void)
+{
+	disk_setup();
+	snprintf(log_path, sizeof(log_path), "%s.log", dir);
+	osm_log_construct(&log_object);
+	ck_assert_int_eq(osm_log_init_v2(&log_object, TRUE, OSM_LOG_ALL,
+					 log_path, 0, FALSE), IB_SUCCESS);
+	options_default(&options);
+	options.log = LOG_NONE;
+}
+
+static void teardown(void)
+{
+	osm_log_destroy(&log_object);
+	disk_teardown();
+	unlink(log_path);
+}
+
+static unsigned logged(const char *what)
+{
+	return count(content(log_path), what);
+}
+
+static void sinks_begin(void)
+{
+	sinks = sinks_open(&options, &log_object);
+	ck_assert_ptr_nonnull(sinks);
+}
+
+static void flush(uint64_t mono_ns)
+{
+	const struct sink_moment moment = { .mono_ns = mono_ns };
+
+	sinks_flush(sinks, &moment);
+}
+
+static void end(void)
+{
+	sinks_close(sinks, clock_ns(CLOCK_MONOTONIC) + 10 * SECOND);
+}
+
+static void put_state(void)
+{
+	struct record r = {
+		.type = RECORD_STATE,
+		.time_ns = SECOND,
+		.state = { .state = "sweep_done", .sm_state = "master" },
+	};
+
+	sinks_put(sinks, &r);
+}
+
+/* An SA request by this method from this LID, answered. */
+static void put_sa(uint8_t method, uint16_t lid)
+{
+	uint8_t mad[MAD_SIZE] = {
+		[MAD_BASE_VERSION] = 1, [MAD_CLASS] = CLASS_SUBN_ADM,
+		[MAD_CLASS_VERSION] = 2, [MAD_METHOD] = method,
+		[MAD_ATTR_ID + 1] = 0x35,
+	};
+	struct record r = {
+		.type = RECORD_SA,
+		.time_ns = SECOND,
+		.sa = { .requester = { .addr = { .lid = lid, .qpn = 1 } },
+			.mad = mad, .len = sizeof(mad),
+			.outcome = SA_ANSWERED, .has_response = true },
+	};
+
+	sinks_put(sinks, &r);
+}
+
+static void put_capture(enum record_type type)
+{
+	uint8_t mad[MAD_SIZE] = { [MAD_CLASS] = 4, [MAD_METHOD] = 1 };
+	struct mad_capture capture = { .data = mad, .len = MAD_SIZE,
+				       .size = MAD_SIZE };
+	struct record r = { .type = type, .mad = { .capture = &capture } };
+
+	sinks_put(sinks, &r);
+}
+
+START_TEST(test_audit_is_a_part)
+{
+	const char *text;
+
+	strcpy(options.trace, path);
+	strcpy(options.audit, beside(".audit"));
+	sinks_begin();
+	put_state();
+	put_sa(METHOD_GET, 7);
+	put_sa(METHOD_SET, 7);
+	put_sa(METHOD_DELETE, 7);
+	put_sa(METHOD_GET_TABLE, 7);
+	put_capture(RECORD_MAD);
+	put_capture(RECORD_SEND_ERROR);
+	end();
+	ck_assert_uint_eq(check_lines(path, 1), 7);
+	ck_assert_uint_eq(check_lines(beside(".audit"), 1), 3);
+	text = content(beside(".audit"));
+	ck_assert_uint_eq(count(text, "\"type\":\"state\""), 1);
+	ck_assert_uint_eq(count(text, "\"method\":\"Set\""), 1);
+	ck_assert_uint_eq(count(text, "\"method\":\"Delete\""), 1);
+	ck_assert_uint_eq(logged("ERR"), 0);
+}
+END_TEST
+
+/* A record that is too long for a line is told as soon as there is room. */
+START_TEST(test_too_long)
+{
+	char *text = malloc(100000);
+	struct record r = {
+		.type = RECORD_STATE,
+		.state = { .state = "x", .text = text },
+	};
+
+	memset(text, 'x', 99999);
+	text[99999] = '\0';
+	strcpy(options.trace, path);
+	sinks_begin();
+	put_state();
+	sinks_put(sinks, &r);
+	free(text);
+	put_state();
+	end();
+	ck_assert_uint_eq(check_lines(path, 1), 3);
+	ck_assert_ptr_nonnull(strstr(content(path), "\"where\":\"file\",\"lost\":1,\"total\":1}"));
+	ck_assert_uint_eq(logged("ERR 5D24"), 1);
+}
+END_TEST
+
+/* The OpenSM log: ten lines a second, requester and kind. */
+
+START_TEST(test_log_none)
+{
+	sinks_begin();
+	put_state();
+	put_sa(METHOD_SET, 7);
+	flush(SECOND);
+	end();
+	ck_assert_uint_eq(logged("SNOOP"), 0);
+}
+END_TEST
+
+START_TEST(test_log_audit)
+{
+	options.log = LOG_AUDIT;
+	sinks_begin();
+	put_sa(METHOD_GET, 7);
+	put_capture(RECORD_MAD);
+	put_sa(METHOD_SET, 7);
+	put_state();
+	end();
+	ck_assert_uint_eq(logged("SNOOP: "), 2);
+	ck_assert_uint_eq(logged("SNOOP: Set PathRecord from LID 7"), 1);
+	ck_assert_uint_eq(logged("SNOOP: state sweep_done"), 1);
+}
+END_TEST
+
+START_TEST(test_log_levels)
+{
+	options.log = LOG_ALL;
+	osm_log_set_level(&log_object, OSM_LOG_ERROR | OSM_LOG_INFO);
+	sinks_begin();
+	put_sa(METHOD_GET, 7);
+	put_sa(METHOD_SET, 7);
+	end();
+	ck_assert_uint_eq(logged("SNOOP: "), 1);
+	osm_log_set_level(&log_object, OSM_LOG_ALL);
+	sinks_begin();
+	put_sa(METHOD_GET, 7);
+	end();
+	ck_assert_uint_eq(logged("SNOOP: Get PathRecord"), 1);
+}
+END_TEST
+
+START_TEST(test_log_rate)
+{
+	unsigned i;
+
+	options.log = LOG_ALL;
+	sinks_begin();
+	flush(100 * SECOND);
+	for (i = 0; i < 25; i++) {
+		put_sa(METHOD_SET, 7);
+		put_sa(METHOD_SET, 8);
+		put_state();	/* of another kind */
+	}
+	ck_assert_uint_eq(logged("Set PathRecord from LID 7"), 10);
+	ck_assert_uint_eq(logged("Set PathRecord from LID 8"), 10);
+	ck_assert_uint_eq(logged("state sweep_done"), 10);
+	for (i = 1; i < 10; i++)
+		flush(100 * SECOND + i * SECOND / 10);
+	put_sa(METHOD_SET, 7);
+	ck_assert_uint_eq(logged("held back"), 0);
+	flush(101 * SECOND);
+	ck_assert_uint_eq(logged("16 more lines (sa) of LID 7 were"), 1);
+	ck_assert_uint_eq(logged("15 more lines (sa) of LID 8 were"), 1);
+	ck_assert_uint_eq(logged("15 more lines (state)"), 1);
+	ck_assert_uint_eq(logged("held back"), 3);
+
+	/* a new second */
+	for (i = 0; i < 11; i++)
+		put_sa(METHOD_SET, 7);
+	ck_assert_uint_eq(logged("Set PathRecord from LID 7"), 20);
+	end();
+	ck_assert_uint_eq(logged("1 more lines (sa) of LID 7"), 1);
+	ck_assert_uint_eq(logged("held back"), 4);
+}
+END_TEST
+
+/* Whoever has many LIDs cannot fill the log, nor begin others' second anew. */
+START_TEST(test_log_many)
+{
+	const unsigned rounds = 12, lids = 5000;
+	uint64_t lines, held = 0;
+	const char *text;
+	unsigned i, lid;
+
+	options.log = LOG_ALL;
+	sinks_begin();
+	flush(100 * SECOND);
+	for (i = 0; i < rounds; i++)
+		for (lid = 1; lid <= lids; lid++)
+			put_sa(METHOD_SET, (uint16_t)lid);
+	end();
+	text = content(log_path);
+	lines = count(text, "SNOOP: Set PathRecord");
+	ck_assert_uint_le(lines, 1024 * 10);
+	ck_assert_uint_eq(count(text, "Set PathRecord from LID 1:") +
+			  count(text, "Set PathRecord from LID 1 "), 10);
+	while ((text = strstr(text, "SNOOP: "))) {
+		text += strlen("SNOOP: ");
+		held += strtoull(text, NULL, 10);
+	}
+	ck_assert_uint_eq(lines + held, rounds * lids);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("sink");
+	TCase *tcase = tcase_create("sink");
+
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, test_audit_is_a_part);
+	tcase_add_test(tcase, test_too_long);
+	tcase_add_test(tcase, test_log_none);
+	tcase_add_test(tcase, test_log_audit);
+	tcase_add_test(tcase, test_log_levels);
+	tcase_add_test(tcase, test_log_rate);
+	tcase_add_test(tcase, test_log_many);
+	tcase_set_timeout(tcase, 20);
+	suite_add_tcase(suite, tcase);
+	return run(suite);
+}

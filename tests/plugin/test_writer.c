@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * plugin/writer.c: who puts records never waits for the disk, and knows in
+ * the end what became of each.
+ *
+ * The disk here is a double: it hangs in write() as long as the test wants,
+ * and is a real file otherwise. A real one that hangs (a frozen file system)
+ * is in fabric/files.sh.
+ */
+#include <pthread.h>
+#include <sys/syscall.h>
+
+#include <opensm/osm_config.h>
+#include <opensm/osm_log.h>
+
+#include "clock.h"
+#include "disk.h"
+#include "sink.h"
+#include "writer.h"
+#include "../run.h"
+
+static char log_path[96];
+static osm_log_t log_object;
+static struct writer *writer;
+
+static pthread_mutex_t disk_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t disk_cond = PTHREAD_COND_INITIALIZER;
+static bool hangs;
+static unsigned hanging;	/* threads in it */
+
+/* Stands in for libc's; the OpenSM log goes through stdio, not through here. */
+ssize_t write(int fd, const void *data, size_t len)
+{
+	pthread_mutex_lock(&disk_mutex);
+	hanging++;
+	pthread_cond_broadcast(&disk_cond);
+	while (hangs)
+		pthread_cond_wait(&disk_cond, &disk_mutex);
+	hanging--;
+	pthread_mutex_unlock(&disk_mutex);
+	return syscall(SYS_write, fd, data, len);
+}
+
+static void disk_hangs(bool now)
+{
+	pthread_mutex_lock(&disk_mutex);
+	hangs = now;
+	pthread_cond_broadcast(&disk_cond);
+	pthread_mutex_unlock(&disk_mutex);
+}
+
+static void wait_until_hanging(void)
+{
+	pthread_mutex_lock(&disk_mutex);
+	while (!hanging)
+		pthread_cond_wait(&disk_cond, &disk_mutex);
+	pthread_mutex_unlock(&disk_mutex);
+}
+
+static void setup(void)
+{
+	disk_setup();
+	snprintf(log_path, sizeof(log_path), "%s.log", dir);
+	osm_log_construct(&log_object);
+	ck_assert_int_eq(osm_log_init_v2(&log_object, TRUE, OSM_LOG_ALL,
+					 log_path, 0, FALSE), IB_SUCCESS);
+	writer = writer_open(path, 1 << 30, 8, &log_object);
+	ck_assert_ptr_nonnull(writer);
+}
+
+static void teardown(void)
+{
+	osm_log_destroy(&log_object);
+	disk_teardown();
+	unlink(log_path);
+}
+
+static unsigned logged(const char *what)
+{
+	return count(content(log_path), what);
+}
+
+static void put(void)
+{
+	static const char record[] = "\"type\":\"sa\"";
+
+	writer_put(writer, record, strlen(record));
+}
+
+/* Returns how long it took. */
+static uint64_t close_within(uint64_t ns)
+{
+	uint64_t before = clock_ns(CLOCK_MONOTONIC);
+
+	writer_close(writer, before + ns);
+	return clock_ns(CLOCK_MONOTONIC) - before;
+}
+
+static uint64_t told(void)
+{
+	const char *text = content(path);
+	uint64_t n = 0;
+
+	for (; (text = strstr(text, "\"lost\":")); text++)
+		n += strtoull(text + 7, NULL, 10);
+	return n;
+}
+
+START_TEST(test_nothing)
+{
+	close_within(10 * SECOND);
+	ck_assert_str_eq(content(path), "");
+	ck_assert_uint_eq(logged("ERR"), 0);
+}
+END_TEST
+
+START_TEST(test_all_at_the_end)
+{
+	int i;
+
+	for (i = 0; i < 20000; i++)
+		put();
+	close_within(10 * SECOND);
+	ck_assert_uint_eq(check_lines(path, 1), 20000);
+	ck_assert_uint_eq(logged("ERR"), 0);
+}
+END_TEST
+
+/* A record that could not be made is missing where it was. */
+START_TEST(test_none)
+{
+	put();
+	writer_put(writer, NULL, 0);
+	put();
+	writer_put(writer, NULL, 0);
+	close_within(10 * SECOND);
+	ck_assert_uint_eq(check_lines(path, 1), 4);
+	ck_assert_uint_eq(told(), 2);
+	ck_assert_ptr_nonnull(strstr(content(path), "{\"seq\":2,\"time\":"));
+}
+END_TEST
+
+START_TEST(test_flush)
+{
+	struct stat st;
+
+	put();
+	writer_flush(writer);
+	do
+		usleep(1000);
+	while (stat(path, &st) || !st.st_size);
+	ck_assert_uint_eq(check_lines(path, 1), 1);
+	close_within(10 * SECOND);
+}
+END_TEST
+
+/* More than the queue holds: counted, and told when the disk goes on. */
+START_TEST(test_hangs_and_goes_on)
+{
+	const unsigned n = 400000;
+	uint64_t began, lines;
+	unsigned i;
+
+	disk_hangs(true);
+	put();
+	writer_flush(writer);
+	wait_until_hanging();
+	began = clock_ns(CLOCK_MONOTONIC);
+	for (i = 1; i < n; i++)
+		put();
+	/* no waiting: this is far below a microsecond a record */
+	ck_assert_uint_lt(clock_ns(CLOCK_MONOTONIC) - began, 5 * SECOND);
+	writer_flush(writer);
+	disk_hangs(false);
+	close_within(10 * SECOND);
+	lines = count(content(path), "\"type\":\"sa\"");
+	ck_assert_uint_gt(lines, 1000);
+	ck_assert_uint_lt(lines, n);
+	ck_assert_uint_eq(lines + told(), n);
+	check_lines(path, 1);
+	ck_assert_uint_eq(logged("ERR"), 0);
+}
+END_TEST
+
+/* The end does not wait, and says what it does not wait for. */
+START_TEST(test_hangs_at_the_end)
+{
+	struct stat st;
+
+	disk_hangs(true);
+	put();
+	writer_flush(writer);
+	wait_until_hanging();
+	put();
+	put();
+	ck_assert_uint_lt(close_within(SECOND / 5), SECOND);
+	ck_assert_uint_eq(logged("ERR 5D25: "), 1);
+	ck_assert_uint_eq(logged("without waiting for 3 records"), 1);
+
+	/* the thread that was left behind ends by itself, and logs nothing */
+	disk_hangs(false);
+	do
+		usleep(1000);
+	while (stat(path, &st) || (size_t)st.st_size <
+	       3 * strlen("{\"seq\":1,\"type\":\"sa\"}\n"));
+	ck_assert_uint_eq(check_lines(path, 1), 3);
+	ck_assert_uint_eq(logged("ERR"), 1);
+}
+END_TEST
+
+/* A deadline that is over leaves time for a disk that is well. */
+START_TEST(test_late_deadline)
+{
+	put();
+	close_within(0);
+	ck_assert_uint_eq(check_lines(path, 1), 1);
+	ck_assert_uint_eq(logged("ERR"), 0);
+}
+END_TEST
+
+START_TEST(test_unwritable)
+{
+	unsigned tries = 0;
+
+	close_within(10 * SECOND);
+	unlink(path);
+	ck_assert_int_eq(mkdir(path, 0700), 0);
+	writer = writer_open(path, 1 << 30, 8, &log_object);
+	put();
+	writer_flush(writer);
+	while (!logged("ERR 5D20") && tries++ < 1000)
+		usleep(1000);
+	ck_assert_uint_eq(logged("ERR 5D20"), 1);
+	close_within(10 * SECOND);
+	ck_assert_uint_eq(logged("ends without 1 records"), 1);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("writer");
+	TCase *tcase = tcase_create("writer");
+
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, test_nothing);
+	tcase_add_test(tcase, test_all_at_the_end);
+	tcase_add_test(tcase, test_none);
+	tcase_add_test(tcase, test_flush);
+	tcase_add_test(tcase, test_hangs_and_goes_on);
+	tcase_add_test(tcase, test_hangs_at_the_end);
+	tcase_add_test(tcase, test_late_deadline);
+	tcase_add_test(tcase, test_unwritable);
+	tcase_set_timeout(tcase, 60);
+	suite_add_tcase(suite, tcase);
+	return run(suite);
+}
