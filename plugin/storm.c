@@ -2,26 +2,32 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "storm.h"
 
-enum { LIDS = 49152, UPDATE_SECONDS = 60 };
+enum { LIDS = 49152, STEPS = 16, UPDATE_SECONDS = 60 };
 
 #define SECOND_NS UINT64_C(1000000000)
 
 struct count {
-	uint32_t window;	/* number of the window, from 1 */
-	uint32_t requests;	/* in it */
-	bool storm;
+	uint64_t step;		/* number of the newest */
+	uint64_t requests;	/* in all of them */
 	uint64_t total;		/* since the storm began */
 	uint64_t began_ns;
+	uint64_t over_ns;	/* when one was over the limit last */
 	uint64_t said_ns;
+	uint32_t steps[STEPS];	/* requests, by the step's number */
+	bool storm;
 };
+
+_Static_assert(sizeof(struct count) <= 128, "storm.h says what they take");
 
 struct storm {
 	struct storm_options options;
-	uint64_t start_ns;
+	uint64_t window_ns;
+	uint64_t step_ns;
 	uint64_t looked_ns;	/* when storm_tick last went through them */
 	unsigned storms;	/* going on now */
 	struct count *counts;
@@ -34,6 +40,9 @@ struct storm *storm_new(const struct storm_options *options)
 	if (!s)
 		return NULL;
 	s->options = *options;
+	s->window_ns = options->seconds * SECOND_NS;
+	/* a second has a whole number of them in ns, so nothing is cut off */
+	s->step_ns = s->window_ns / STEPS;
 	s->counts = mmap(NULL, LIDS * sizeof(*s->counts),
 			 PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			 -1, 0);
@@ -52,14 +61,36 @@ void storm_free(struct storm *s)
 	free(s);
 }
 
-static uint32_t window_of(struct storm *s, uint64_t mono_ns)
+/* Makes this step the newest: what is no longer within STEPS is forgotten. */
+static void advance(struct count *c, uint64_t step)
 {
-	if (!s->start_ns)
-		s->start_ns = mono_ns;
-	if (mono_ns < s->start_ns)
-		return 1;
-	return (uint32_t)((mono_ns - s->start_ns) /
-			  (s->options.seconds * SECOND_NS)) + 1;
+	uint32_t *old;
+
+	if (step - c->step >= STEPS) {
+		memset(c->steps, 0, sizeof(c->steps));
+		c->requests = 0;
+		c->step = step;
+		return;
+	}
+	while (c->step < step) {
+		old = &c->steps[++c->step % STEPS];
+		c->requests -= *old;
+		*old = 0;
+	}
+}
+
+/* Counts one request: whether it is over the limit. */
+static bool add(const struct storm *s, struct count *c, uint64_t mono_ns)
+{
+	uint64_t step = mono_ns / s->step_ns;
+
+	if (step > c->step)
+		advance(c, step);
+	else if (c->step - step >= STEPS)
+		return false;
+	c->steps[step % STEPS]++;
+	c->requests++;
+	return c->requests > s->options.requests;
 }
 
 static void say(struct storm *s, uint16_t lid, struct count *c,
@@ -100,13 +131,10 @@ static void say(struct storm *s, uint16_t lid, struct count *c,
 	s->options.emit(&r, s->options.context);
 }
 
-/* A storm is over when a whole window stayed within the limit. */
 static bool is_over(const struct storm *s, const struct count *c,
-		    uint32_t now)
+		    uint64_t mono_ns)
 {
-	if (c->window >= now)
-		return false;
-	return c->window + 1 < now || c->requests <= s->options.requests;
+	return mono_ns > c->over_ns + s->window_ns;
 }
 
 static void end(struct storm *s, uint16_t lid, struct count *c,
@@ -119,25 +147,23 @@ static void end(struct storm *s, uint16_t lid, struct count *c,
 
 void storm_request(struct storm *s, uint16_t lid, uint64_t mono_ns)
 {
-	uint32_t window = window_of(s, mono_ns);
 	struct count *c;
+	bool over;
 
 	if (lid >= LIDS)
 		return;
 	c = &s->counts[lid];
-	if (window > c->window) {
-		/* storm_tick would not see this window any more */
-		if (c->storm && is_over(s, c, window))
-			end(s, lid, c, mono_ns);
-		c->window = window;
-		c->requests = 0;
-	}
-	c->requests++;
+	/* if it begins another storm, storm_tick would not see this end */
+	if (c->storm && is_over(s, c, mono_ns))
+		end(s, lid, c, mono_ns);
+	over = add(s, c, mono_ns);
+	if (over && mono_ns > c->over_ns)
+		c->over_ns = mono_ns;
 	if (c->storm) {
 		c->total++;
 		return;
 	}
-	if (c->requests <= s->options.requests)
+	if (!over)
 		return;
 	c->storm = true;
 	c->total = c->requests;
@@ -148,9 +174,9 @@ void storm_request(struct storm *s, uint16_t lid, uint64_t mono_ns)
 
 void storm_tick(struct storm *s, uint64_t mono_ns)
 {
-	uint32_t lid, now = window_of(s, mono_ns);
 	unsigned left = s->storms;
 	struct count *c;
+	uint32_t lid;
 
 	if (!left || mono_ns < s->looked_ns + SECOND_NS)
 		return;
@@ -160,7 +186,7 @@ void storm_tick(struct storm *s, uint64_t mono_ns)
 		if (!c->storm)
 			continue;
 		left--;
-		if (is_over(s, c, now))
+		if (is_over(s, c, mono_ns))
 			end(s, (uint16_t)lid, c, mono_ns);
 		else if (mono_ns >= c->said_ns + UPDATE_SECONDS * SECOND_NS)
 			say(s, (uint16_t)lid, c, "update", mono_ns);

@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The alert sa_storm: one requester sends more requests than the option
- * `storm` allows in one window. Windows begin at the first request of all and
- * do not slide. A storm ends when a whole window stayed within the limit.
+ * The alert sa_storm: one requester sends more than N requests in S seconds
+ * (the option `storm`, N/S).
  *
- * One count for each unicast LID, in 2 MB that are touched only where there
- * are requesters. LID 0 (a port that has none yet) counts like any other;
- * 49152 and up are nobody's and are not counted.
+ * A request is over the limit when more than N have come in the S seconds up
+ * to it. A storm begins with such a request, and ends when more than S
+ * seconds have passed since the last one.
+ *
+ * The S seconds slide in steps of S/16: what is counted is the step that has
+ * begun and the 15 before it. That is never more than S seconds, so no alert
+ * is false. It may be up to S/16 less, so more than N requests in S seconds
+ * are missed when those of the first sixteenth are what makes them too many;
+ * more than N in 15/16 of S never are. Requests may come out of order; one
+ * that is older than all of the steps adds to a storm's total alone.
+ *
+ * One count for each unicast LID, in 6 MB of address space (128 bytes each)
+ * that are memory only where there are requesters. LID 0 (a port that has
+ * none yet) counts like any other; 49152 and up are nobody's and are not
+ * counted.
  */
 #ifndef OSMSNOOP_STORM_H
 #define OSMSNOOP_STORM_H

@@ -133,14 +133,14 @@ START_TEST(test_within_the_limit)
 }
 END_TEST
 
-START_TEST(test_windows_do_not_slide)
+START_TEST(test_begin)
 {
-	/* ten at the end of one, ten at the beginning of the next */
+	/* nine at the end of one two seconds, the rest in the next */
 	requests(7, 1, start);
 	requests(7, 9, start + 2 * SECOND - 1);
-	requests(7, 10, start + 2 * SECOND);
+	storm_request(storm, 7, start + 2 * SECOND);
 	ck_assert_uint_eq(n_alerts, 0);
-	storm_request(storm, 7, start + 4 * SECOND - 1);
+	storm_request(storm, 7, start + 2 * SECOND);
 	check_alert(1, "begin", 7, 11, 0);
 	ck_assert_str_eq(last_name, "node7");
 	ck_assert_str_eq(last_subject, "LID 7");
@@ -150,11 +150,132 @@ START_TEST(test_windows_do_not_slide)
 }
 END_TEST
 
+static void restart(uint32_t limit, uint32_t seconds)
+{
+	storm_free(storm);
+	options.requests = limit;
+	options.seconds = seconds;
+	storm = storm_new(&options);
+	ck_assert_ptr_nonnull(storm);
+	n_alerts = 0;
+}
+
+/* Wherever in a step the burst begins, and however its N + 1 are spread. */
+START_TEST(test_no_border_hides_a_burst)
+{
+	static const uint32_t windows[] = { 1, 2, 7, 10, 3600 };
+	uint64_t window, at;
+	unsigned i, n, where;
+
+	for (i = 0; i < sizeof(windows) / sizeof(windows[0]); i++) {
+		window = windows[i] * SECOND;
+		for (where = 0; where < 64; where++) {
+			restart(100, windows[i]);
+			at = start + where * window / 32 + where;
+			/* 101 in 15/16 of the window */
+			for (n = 0; n <= 100; n++)
+				storm_request(storm, 7, at + n *
+					      (window / 16 * 15 / 100));
+			check_alert(1, "begin", 7, 101, 0);
+		}
+	}
+}
+END_TEST
+
+/* The other way: 100 in any window, one more just as it has passed. */
+START_TEST(test_no_alert_is_false)
+{
+	static const uint32_t windows[] = { 1, 2, 7, 10, 3600 };
+	uint64_t window, at;
+	unsigned i, n, where;
+
+	for (i = 0; i < sizeof(windows) / sizeof(windows[0]); i++) {
+		window = windows[i] * SECOND;
+		for (where = 0; where < 64; where++) {
+			restart(100, windows[i]);
+			at = start + where * window / 32 + where;
+			for (n = 0; n < 10; n++)
+				requests(7, 100, at + n * window);
+			for (n = 0; n < 1000; n++)
+				storm_request(storm, 8, at + n *
+					      (window / 100));
+			ck_assert_uint_eq(n_alerts, 0);
+		}
+	}
+}
+END_TEST
+
+/* How many of the times (in order up to `n`) are in (from, to]. */
+static unsigned between(const uint64_t *times, unsigned n, uint64_t from,
+			uint64_t to)
+{
+	unsigned i, count = 0;
+
+	for (i = n; i > 0 && times[i - 1] > from; i--)
+		count += times[i - 1] <= to;
+	return count;
+}
+
+/* Beside a count of each moment that was, over gaps of all lengths. */
+START_TEST(test_beside_an_exact_count)
+{
+	enum { N = 20000, LIMIT = 20 };
+	static uint64_t times[N];
+	const uint64_t window = 3 * SECOND;
+	uint64_t at = start + 12345, over = 0;
+	unsigned i, begun = 0;
+	bool begins;
+
+	srandom(1);
+	restart(LIMIT, 3);
+	for (i = 0; i < N; i++) {
+		at += (uint64_t)random() % (random() % 50 ? 300000000 :
+					    8000000000);
+		times[i] = at;
+		n_alerts = 0;
+		storm_request(storm, 7, at);
+		begins = n_alerts && !strcmp(last_phase, "begin");
+		if (begins)
+			begun++;
+		if (begins)
+			ck_assert_uint_gt(between(times, i + 1, at - window,
+						  at), LIMIT);
+		if (between(times, i + 1, at - window / 16 * 15, at) > LIMIT) {
+			/* it began by now, and goes on */
+			ck_assert(begun);
+			if (n_alerts)
+				ck_assert_str_eq(last_phase, "begin");
+			over = at;
+		} else if (n_alerts && !begins) {
+			ck_assert_uint_gt(at, over + window);
+		}
+	}
+	ck_assert_uint_gt(begun, 10);
+}
+END_TEST
+
+/* The largest limit, and a million that are counted one by one. */
+START_TEST(test_large_limits)
+{
+	restart(1000000000, 3600);
+	requests(7, 1000000, start);
+	requests(7, 1000000, start + 3599 * SECOND);
+	ck_assert_uint_eq(n_alerts, 0);
+
+	restart(1000000, 3600);
+	requests(7, 500000, start);
+	requests(7, 500000, start + 3300 * SECOND);
+	ck_assert_uint_eq(n_alerts, 0);
+	storm_request(storm, 7, start + 3300 * SECOND);
+	check_alert(1, "begin", 7, 1000001, 0);
+}
+END_TEST
+
 START_TEST(test_begin_update_end)
 {
 	unsigned i;
 
-	/* 11 a window, so just above it, for two minutes and a bit */
+	/* 11 in two seconds, so just above it, for two minutes and a bit */
 	for (i = 0; i <= 61; i++) {
 		requests(7, 11, start + i * 2 * SECOND);
 		storm_tick(storm, start + i * 2 * SECOND);
@@ -168,11 +289,11 @@ START_TEST(test_begin_update_end)
 		if (i == 60)
 			check_alert(3, "update", 7, 61 * 11, 120);
 	}
-	/* the last window was one of the storm; the next is empty */
+	/* two seconds and no longer since one was over the limit */
 	storm_tick(storm, start + 124 * SECOND);
 	ck_assert_uint_eq(n_alerts, 3);
-	storm_tick(storm, start + 126 * SECOND);
-	check_alert(4, "end", 7, 62 * 11, 126);
+	storm_tick(storm, start + 125 * SECOND);
+	check_alert(4, "end", 7, 62 * 11, 125);
 	storm_tick(storm, start + 200 * SECOND);
 	ck_assert_uint_eq(n_alerts, 4);
 
@@ -182,8 +303,23 @@ START_TEST(test_begin_update_end)
 }
 END_TEST
 
-/* Also when no tick falls between one window and the first of the next. */
-START_TEST(test_end_with_requests)
+/* A rate near the limit is one storm, not one for each step. */
+START_TEST(test_near_the_limit)
+{
+	unsigned i;
+
+	restart(100, 10);
+	/* 103 in ten seconds for two hours */
+	for (i = 0; i < 720 * 103; i++) {
+		storm_request(storm, 7, start + i * (10 * SECOND / 103));
+		ck_assert(!n_alerts || !strcmp(last_phase, "begin"));
+	}
+	ck_assert_uint_eq(n_alerts, 1);
+}
+END_TEST
+
+/* Requests within the limit do not keep a storm going. */
+START_TEST(test_end_amid_requests)
 {
 	unsigned i;
 
@@ -193,8 +329,18 @@ START_TEST(test_end_with_requests)
 		requests(7, 5, start + i * 2 * SECOND);
 		storm_tick(storm, start + i * 2 * SECOND + SECOND / 10);
 	}
-	/* window 1 had 5, so it is over at the first request of window 2 */
-	check_alert(2, "end", 7, 25, 4);
+	check_alert(2, "end", 7, 25, 2);
+}
+END_TEST
+
+/* Also when no tick falls between one storm and the next. */
+START_TEST(test_end_without_a_tick)
+{
+	requests(7, 20, start);
+	requests(7, 10, start + 3 * SECOND);
+	check_alert(2, "end", 7, 20, 3);
+	storm_request(storm, 7, start + 3 * SECOND);
+	check_alert(3, "begin", 7, 11, 0);
 }
 END_TEST
 
@@ -203,9 +349,7 @@ START_TEST(test_long_window)
 {
 	unsigned i;
 
-	storm_free(storm);
-	options.seconds = 3600;
-	storm = storm_new(&options);
+	restart(10, 3600);
 	requests(7, 11, start);
 	for (i = 1; i <= 602; i++)
 		storm_tick(storm, start + i * SECOND / 2);
@@ -232,15 +376,29 @@ END_TEST
 /* Captures of two threads may come in a little out of order. */
 START_TEST(test_out_of_order)
 {
-	requests(7, 10, start + 2 * SECOND);
+	requests(7, 9, start + 2 * SECOND);
+	/* within the two seconds, and not */
 	storm_request(storm, 7, start + SECOND);
-	storm_request(storm, 7, start);
+	requests(7, 100, start);
+	ck_assert_uint_eq(n_alerts, 0);
+	storm_request(storm, 7, start + 2 * SECOND - 1);
 	check_alert(1, "begin", 7, 11, 0);
 	storm_tick(storm, start);
 	ck_assert_uint_eq(n_alerts, 1);
+	/* the total has all of them */
+	storm_request(storm, 7, start - SECOND);
 	storm_tick(storm, start + 8 * SECOND);
-	ck_assert_uint_eq(n_alerts, 2);
-	ck_assert_str_eq(last_phase, "end");
+	check_alert(2, "end", 7, 12, 6);
+
+	/* the first of all may be the latest */
+	requests(8, 10, start + SECOND);
+	storm_request(storm, 8, start);
+	check_alert(3, "begin", 8, 11, 0);
+	/* as on a machine that has just started */
+	requests(0, 10, 1);
+	ck_assert_uint_eq(n_alerts, 3);
+	storm_request(storm, 0, 0);
+	check_alert(4, "begin", 0, 11, 0);
 }
 END_TEST
 
@@ -265,9 +423,15 @@ int main(void)
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, test_what_is_no_lid);
 	tcase_add_test(tcase, test_within_the_limit);
-	tcase_add_test(tcase, test_windows_do_not_slide);
+	tcase_add_test(tcase, test_begin);
+	tcase_add_test(tcase, test_no_border_hides_a_burst);
+	tcase_add_test(tcase, test_no_alert_is_false);
+	tcase_add_test(tcase, test_beside_an_exact_count);
+	tcase_add_test(tcase, test_large_limits);
 	tcase_add_test(tcase, test_begin_update_end);
-	tcase_add_test(tcase, test_end_with_requests);
+	tcase_add_test(tcase, test_near_the_limit);
+	tcase_add_test(tcase, test_end_amid_requests);
+	tcase_add_test(tcase, test_end_without_a_tick);
 	tcase_add_test(tcase, test_long_window);
 	tcase_add_test(tcase, test_one_of_many);
 	tcase_add_test(tcase, test_out_of_order);
