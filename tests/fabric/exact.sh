@@ -57,9 +57,11 @@ states()
 		.sm_state' | paste -sd,
 }
 
-run()
+# query: 10,000 queries while OpenSM sweeps, then it ends. $queried, $swept
+# and $ended say how that went, $sweep which one was asked for last.
+query()
 {
-	local mode=$1 i before lid busy swept
+	local i before
 
 	fabric_ibsim
 	fabric_plugin sm unanswered=5
@@ -68,8 +70,6 @@ run()
 	fabric_opensm sm2 Hca2 -w 'Entering STANDBY' "${FABRIC_PLUGIN[@]}" \
 		-c 'sm_priority 1' -c 'sminfo_polling_timeout 300' \
 		-c 'polling_retry_number 2'
-	is "$(grep 'cannot be preloaded' "$FABRIC_DIR/sm/stdout")" '' \
-		"$mode: what is to be preloaded is"
 
 	# A time-out longer than a loaded machine lets an answer wait; and few
 	# outstanding in all: amid many the simulator may lose an SMP (3 of 70
@@ -81,27 +81,55 @@ run()
 	done
 	ask Hca6 -k refused -n 500 -w 4 -t 30
 	ask Hca7 -k bad -n 500 -w 16 -t 0.1
-	for i in 1 2 3; do
+	for sweep in 1 2 3; do
 		before=$(sweeps)
 		kill -s HUP "${FABRIC_SM[sm]}"
 		fabric_wait_for 10 swept_again "$before" || break
 	done
-	check "$mode: 10,000 queries" answered
+	queried=no
+	answered && queried=yes
 	swept=no
 	swept_again "$before" && swept=yes
+	ended=no
+	fabric_opensm_stop sm && ended=yes
+}
 
-	check "$mode: the master ends" fabric_opensm_stop sm
+# lost_smp: all went well, but that the simulator lost an SMP, so that a sweep
+# did not end; that says nothing about the plugin
+lost_smp()
+{
+	[ "$queried $swept $ended" = 'yes no yes' ] &&
+		[ "$(fabric_jq sm 'select(.type == "stop") | .opensm |
+			.sm_sent > .sm_received')" = true ]
+}
+
+clear_away()
+{
+	fabric_ibsim_stop
+	rm -r "$FABRIC_DIR/sm" "$FABRIC_DIR/sm2"
+}
+
+run()
+{
+	local mode=$1 try lid busy
+
+	for try in 1 2 3; do
+		query
+		lost_smp || break
+		diag "$mode: sweep $sweep waits for an SMP that the simulator" \
+			"lost ($try of 3 times)"
+		[ "$try" -lt 3 ] || break
+		fabric_opensm_stop sm2
+		clear_away
+	done
+	is "$(grep 'cannot be preloaded' "$FABRIC_DIR/sm/stdout")" '' \
+		"$mode: what is to be preloaded is"
+	is "$queried" yes "$mode: 10,000 queries"
+	is "$ended" yes "$mode: the master ends"
 	check "$mode: the standby takes over" \
 		fabric_opensm_wait sm2 'SUBNET UP' 30
-	if [ $swept = yes ]; then
-		check "$mode: OpenSM swept meanwhile" test "$(sweeps)" -gt 3
-	elif [ "$(fabric_jq sm 'select(.type == "stop") | .opensm |
-		.sm_sent > .sm_received')" = true ]; then
-		skip "$mode: OpenSM swept meanwhile" \
-			"sweep $i waits for an SMP that the simulator lost"
-	else
-		fail "$mode: OpenSM swept meanwhile" "sweep $i did not end"
-	fi
+	is "$swept" yes "$mode: OpenSM swept meanwhile"
+	check "$mode: more than once" test "$(sweeps)" -gt 3
 	check "$mode: captured is what OpenSM counted" \
 		"$records" complete "$FABRIC_DIR/sm/trace"
 	diag "$(cat "$FABRIC_DIR/check")"
@@ -138,8 +166,8 @@ run()
 	diag "$(cat "$FABRIC_DIR/check")"
 	check "$mode: it was standby and became master" \
 		grep -Eqx 'standby,(.*,)?master' <(states sm2)
-	fabric_ibsim_stop
-	rm -r "$FABRIC_DIR/sm" "$FABRIC_DIR/sm2" "$busy"
+	clear_away
+	rm "$busy"
 }
 
 fabric_begin
