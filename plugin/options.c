@@ -71,22 +71,63 @@ static bool number32(const char *value, uint32_t min, uint32_t max,
 	return true;
 }
 
+/* All that one may ask for: what is built in is what is accepted. */
+static const struct source {
+	const char *name;
+	osm_snoop_source_t source;
+	bool built;
+	bool device;		/* ":DEVICE" may follow */
+} sources[] = {
+	{ "auto", OSM_SNOOP_SOURCE_AUTO, true, false },
+	{ "tap", OSM_SNOOP_SOURCE_TAP, true, false },
+	{ "kernel", OSM_SNOOP_SOURCE_KERNEL, false, false },
+	{ "bpf", OSM_SNOOP_SOURCE_BPF, false, true },
+};
+
+enum { N_SOURCES = sizeof(sources) / sizeof(sources[0]) };
+
+static const struct source *find_source(const char *value)
+{
+	size_t i, len;
+
+	for (i = 0; i < N_SOURCES; i++) {
+		len = strlen(sources[i].name);
+		if (strncasecmp(value, sources[i].name, len))
+			continue;
+		if (!value[len] || (sources[i].device && value[len] == ':' &&
+				    value[len + 1]))
+			return &sources[i];
+	}
+	return NULL;
+}
+
 static bool parse_source(struct options *o, const char *value)
 {
-	if (!strcasecmp(value, "auto"))
-		o->source = OSM_SNOOP_SOURCE_AUTO;
-	else if (!strcasecmp(value, "tap"))
-		o->source = OSM_SNOOP_SOURCE_TAP;
-	else
+	const struct source *source = find_source(value);
+
+	if (!source || !source->built)
 		return false;
+	o->source = source->source;
 	return true;
 }
 
-/* Sources that are known, and not built into this version. */
-static bool is_other_source(const char *value)
+/* "auto, tap or bpf[:DEVICE]" */
+static void list_sources(char *buf, size_t size)
 {
-	return !strcasecmp(value, "kernel") || !strcasecmp(value, "bpf") ||
-	       !strncasecmp(value, "bpf:", 4);
+	const char *between = "";
+	size_t i, len = 0, left = 0;
+
+	for (i = 0; i < N_SOURCES; i++)
+		left += sources[i].built;
+	buf[0] = '\0';
+	for (i = 0; i < N_SOURCES && len < size; i++) {
+		if (!sources[i].built)
+			continue;
+		len += (size_t)snprintf(buf + len, size - len, "%s%s%s",
+					between, sources[i].name,
+					sources[i].device ? "[:DEVICE]" : "");
+		between = --left == 1 ? " or " : ", ";
+	}
 }
 
 /* The next of `*text` up to `stop` or the end; `*text` moves behind. */
@@ -368,7 +409,7 @@ static bool parse_unanswered(struct options *o, const char *value)
 }
 
 const struct option options_table[OPTIONS_COUNT] = {
-	{ "source", "auto", "auto or tap",
+	{ "source", "auto", "",
 	  "where captures come from; auto is tap in this version",
 	  parse_source },
 	{ "filter", "(null)",
@@ -459,19 +500,30 @@ static void list_keys(char *buf, size_t size)
 			 " and, on the option line, config");
 }
 
+/* Names that a table of their own has, to be said behind `accepts`. */
+static void list_names(const struct option *option, char *buf, size_t size)
+{
+	buf[0] = '\0';
+	if (option->parse == parse_source)
+		list_sources(buf, size);
+	if (option->parse == parse_filter)
+		snprintf(buf, size, "; names of classes: %s",
+			 class_names_accepted());
+}
+
 static bool refuse(const struct option *option, const char *value,
 		   const char *where, char *error, size_t size)
 {
-	bool filter = option->parse == parse_filter;
+	bool known = option->parse == parse_source && find_source(value);
+	char names[512];
 
-	if (option->parse == parse_source && is_other_source(value))
+	list_names(option, names, sizeof(names));
+	if (known)
 		return fail(error, size,
-			    "%.*s: source %.*s is not built into this version; accepted: %s",
-			    SHOWN, where, SHOWN, value, option->accepts);
-	return fail(error, size, "%.*s: no value for %s; accepted: %s%s%s",
-		    SHOWN, where, option->key, option->accepts,
-		    filter ? "; names of classes: " : "",
-		    filter ? class_names_accepted() : "");
+			    "%.*s: source %.*s is not built into this version; accepted: %s%s",
+			    SHOWN, where, SHOWN, value, option->accepts, names);
+	return fail(error, size, "%.*s: no value for %s; accepted: %s%s",
+		    SHOWN, where, option->key, option->accepts, names);
 }
 
 /* `where` is the word, or file and line with what stands there. */

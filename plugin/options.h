@@ -43,7 +43,7 @@ struct options {
 struct option {
 	const char *key;
 	const char *fallback;	/* the default, as one would write it */
-	const char *accepts;
+	const char *accepts;	/* names of sources and classes follow it */
 	const char *help;
 	/* NULL: not built into this version. False: no value of it. */
 	bool (*parse)(struct options *o, const char *value);

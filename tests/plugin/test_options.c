@@ -111,9 +111,17 @@ START_TEST(test_malformed_words)
 		{ "osmsnoop.audit=null", { "absolute path or (null)" } },
 		{ "osmsnoop.audit=/a osmsnoop.trace=/a",
 		  { "osmsnoop.audit", "osmsnoop.trace", "/a" } },
-		{ "osmsnoop.source=", { "auto or tap" } },
+		{ "osmsnoop.source=",
+		  { "no value for source; accepted: auto or tap" } },
 		{ "osmsnoop.source=wire",
-		  { "osmsnoop.source=wire:", "auto or tap" } },
+		  { "osmsnoop.source=wire:", "no value for source",
+		    "accepted: auto or tap" } },
+		{ "osmsnoop.source=ta", { "no value for source" } },
+		{ "osmsnoop.source=taps", { "no value for source" } },
+		{ "osmsnoop.source=tap:mlx5_0", { "no value for source" } },
+		{ "osmsnoop.source=kernel:mlx5_0", { "no value for source" } },
+		{ "osmsnoop.source=bpf:", { "no value for source" } },
+		{ "osmsnoop.source=bpfs", { "no value for source" } },
 		{ "osmsnoop.config=",
 		  { "osmsnoop.config=:", "absolute path" } },
 		{ "osmsnoop.config=my.conf",
@@ -178,7 +186,8 @@ START_TEST(test_not_built)
 	for (i = 0; i < COUNT(words); i++) {
 		const char *const parts[4] = {
 			words[i], "not built into this version",
-			strstr(words[i], "source") ? "auto or tap" : NULL,
+			strstr(words[i], "source") ? "; accepted: auto or tap" :
+						     NULL,
 		};
 
 		refused(words[i], parts);
