@@ -15,7 +15,7 @@
 #include "options.h"
 
 #define PREFIX "osmsnoop."
-#define BLANKS " \t\r\n"
+#define BLANKS " \t\r\n\v\f"
 
 /*
  * OpenSM reads lines of 1,022 bytes, and says of the rest only on stdout that
@@ -574,12 +574,35 @@ static FILE *open_regular(const char *path)
 	return NULL;
 }
 
-/* One `key value` a line, `#` to the end of it a comment, as in opensm.conf */
+/* Without blanks around it, then without one pair of quotes. */
+static char *clean_value(char *value)
+{
+	size_t len;
+
+	value += strspn(value, BLANKS);
+	len = strlen(value);
+	while (len && strchr(BLANKS, value[len - 1]))
+		len--;
+	if (len > 1 && (*value == '"' || *value == '\'') &&
+	    value[len - 1] == *value) {
+		value++;
+		len -= 2;
+	}
+	value[len] = '\0';
+	return value;
+}
+
+/*
+ * As OpenSM 3.3.23 reads opensm.conf (osm_subn_parse_conf_file): the first
+ * word of a line is the key, the rest its value, "#" and what follows it is a
+ * comment, also between quotes. What OpenSM lets pass (a key without a value,
+ * a line that it cuts) is an error here.
+ */
 static bool read_file(struct options *o, const char *path, char *error,
 		      size_t size)
 {
 	char line[OPTION_VALUE_MAX + 64], where[OPTION_VALUE_MAX];
-	char *key, *value, *more;
+	char *key, *value;
 	bool well = true;
 	unsigned n = 0;
 	FILE *file;
@@ -603,19 +626,18 @@ static bool read_file(struct options *o, const char *path, char *error,
 			break;
 		}
 		line[strcspn(line, "#")] = '\0';
-		key = strtok_r(line, BLANKS, &more);
-		if (!key)
+		key = line + strspn(line, BLANKS);
+		if (!*key)
 			continue;
-		value = strtok_r(NULL, BLANKS, &more);
-		if (!value)
+		value = key + strcspn(key, BLANKS);
+		if (*value)
+			*value++ = '\0';
+		if (value[strspn(value, BLANKS)])
+			well = set_line(o, key, clean_value(value), where,
+					error, size);
+		else
 			well = fail(error, size, "%s: '%.*s' has no value",
 				    where, SHOWN, key);
-		else if (strtok_r(NULL, BLANKS, &more))
-			well = fail(error, size,
-				    "%s: more than one value for '%.*s'",
-				    where, SHOWN, key);
-		else
-			well = set_line(o, key, value, where, error, size);
 	}
 	if (well && ferror(file))
 		well = fail(error, size, PREFIX "config=%.*s: %s", SHOWN, path,

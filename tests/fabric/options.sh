@@ -92,11 +92,12 @@ refused "$config line 2" 'accepted: 64K to 1G' \
 printf '\nlog\n' >"$config"
 refused "$config line 2" 'log' "osmsnoop.config=$config"
 printf 'log none all\n' >"$config"
-refused "$config line 1" 'log' "osmsnoop.config=$config"
+refused "$config line 1" 'log none all: ' "osmsnoop.config=$config"
 
 cat >"$config" <<-END
 	# a comment
-	trace	$FABRIC_DIR/files/trace   # and one more
+	trace	"$FABRIC_DIR/files/a trace"   # and one more
+	filter	'class:sa;class:smp'
 
 	log all
 	unanswered 7
@@ -105,12 +106,12 @@ fabric_opensm sm Hca1 -c 'event_plugin_name osmsnoop' \
 	-c "event_plugin_options osmsnoop.unanswered=9 osmsnoop.config=$config"
 check 'config: OpenSM answers' answers
 fabric_opensm_stop sm
-fabric_lines "$FABRIC_DIR/files/trace"
-is "${N[sa]} ${N[complete]}" '5 true' 'config: the trace is written'
+fabric_lines "$FABRIC_DIR/files/a trace"
+is "${N[sa]} ${N[start]}" '5 1' 'config: the trace is written'
 is "$(jq -r 'select(.type == "start") | .options |
-	[.log, .unanswered, .storm] | join(" ")' "$FABRIC_DIR/files/trace")" \
+	[.log, .unanswered, .storm] | join(" ")' "$FABRIC_DIR/files/a trace")" \
 	'all 9 1000/10' 'config: a file, the line before it, then the default'
-rm "$FABRIC_DIR/files/trace"
+rm "$FABRIC_DIR/files/a trace"
 
 #
 # words of others

@@ -277,11 +277,25 @@ START_TEST(test_config_refused)
 		{ "log=all\n", { " line 1:", "'log=all' has no value" } },
 		{ "log\n", { " line 1:", "'log' has no value" } },
 		{ "log # all\n", { " line 1:", "'log' has no value" } },
+		{ "log \t\r\n", { " line 1:", "'log' has no value" } },
+		{ "log\r\n", { " line 1:", "'log' has no value" } },
 		{ "log all audit\n",
-		  { " line 1:", "more than one value for 'log'" } },
+		  { " line 1: log all audit:", "none, audit or all" } },
+		{ "log \"\"\n", { " line 1: log :", "none, audit or all" } },
+		/* one pair of quotes, and of one kind */
+		{ "log \"\n", { " line 1: log \":", "none, audit or all" } },
+		{ "log \"all\n", { " line 1: log \"all:" } },
+		{ "log \"all'\n", { " line 1: log \"all':" } },
+		{ "log \"\"all\"\"\n", { " line 1: log \"all\":" } },
+		{ "log \" all\"\n", { " line 1: log  all:" } },
+		{ "\"log\" all\n",
+		  { " line 1: \"log\" all:", "no option has this name" } },
+		/* a comment begins between quotes, too */
+		{ "trace \"/a#b\"\n", { " line 1: trace \"/a:" } },
 		{ "names on\nring 1", { " line 2: ring 1:", "64K to 1G" } },
-		{ "filter class:sa; class:smp\n",
-		  { " line 1:", "more than one value" } },
+		{ "\r\n\nfilter class:sa; class:smp\n",
+		  { " line 3: filter class:sa; class:smp:",
+		    "class:NAME|N" } },
 		{ "filter class:sb\n", { " line 1:", "class:NAME|N", "perf" } },
 		{ "config /etc/x\n",
 		  { " line 1: config /etc/x:", "no option" } },
@@ -568,6 +582,46 @@ START_TEST(test_config)
 }
 END_TEST
 
+/* CONTRACT section 3: "in opensm.conf's own syntax". */
+START_TEST(test_config_syntax)
+{
+	static const struct {
+		const char *text;
+		const char *trace;
+	} good[] = {
+		{ "trace /a\n", "/a" },
+		{ "trace /a", "/a" },
+		{ " \t trace \t /a \t \r\n", "/a" },
+		{ "\r\n \r\ntrace\v/a\f\n", "/a" },
+		{ "trace /a b  c \n", "/a b  c" },
+		{ "trace \"/a b\"\r\n", "/a b" },
+		{ "trace '/a b'\n", "/a b" },
+		{ "trace \"/a \" # b\n", "/a " },
+		{ "trace /a#b\n", "/a" },
+		{ "trace \"/a\"b\"\n", "/a\"b" },
+		{ "trace /a\"\n", "/a\"" },
+		{ "trace /a\"b\"\n", "/a\"b\"" },
+		{ "trace \"(null)\"\n", "" },
+		{ "trace (null)\n", "" },
+		{ "trace /a=b,osmsnoop.log=all\n", "/a=b,osmsnoop.log=all" },
+	};
+	size_t i;
+
+	for (i = 0; i < COUNT(good); i++) {
+		accepted(with_config("", good[i].text, ""));
+		ck_assert_str_eq(o.trace, good[i].trace);
+		ck_assert_str_eq(o.text[3], *good[i].trace ? good[i].trace :
+							     "(null)");
+	}
+	accepted(with_config("", "filter \"class:sa;class:smp,errors\"\n"
+			     "log 'all'\nstorm \"1/1\"\n", ""));
+	ck_assert_uint_eq(o.n_filters, 3);
+	ck_assert_int_eq(o.log, LOG_ALL);
+	ck_assert_uint_eq(o.storm_seconds, 1);
+	remove_config();
+}
+END_TEST
+
 /* A file of the source tree. */
 static FILE *open_source(const char *name)
 {
@@ -684,6 +738,7 @@ int main(void)
 	tcase_add_test(take, test_values);
 	tcase_add_test(take, test_filters);
 	tcase_add_test(take, test_config);
+	tcase_add_test(take, test_config_syntax);
 	tcase_add_test(take, test_sample_has_all);
 	tcase_add_test(take, test_man_page_has_all);
 	tcase_add_test(take, test_sample_is_a_config);
