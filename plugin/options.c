@@ -646,6 +646,12 @@ static bool read_file(struct options *o, const char *path, char *error,
 	return well;
 }
 
+/* Whoever writes "osmsnoop.trace=/x,osmsnoop.log=all" wants no such file. */
+static bool has_another(const char *word)
+{
+	return strstr(word, "," PREFIX) || strstr(word, ";" PREFIX);
+}
+
 /*
  * The words of the line that are ours, one by one: calls `each` with key and
  * value, split at the first '='.
@@ -666,6 +672,12 @@ static bool each_word(struct options *o, const char *line,
 	     word = strtok_r(NULL, BLANKS, &more)) {
 		if (strncmp(word, PREFIX, strlen(PREFIX)))
 			continue;
+		if (has_another(word)) {
+			well = fail(error, size,
+				    "%.*s: more than one option in a word; accepted: blanks between words",
+				    SHOWN, word);
+			break;
+		}
 		whole = strdup(word);
 		if (!whole) {
 			well = fail(error, size, "no memory for the options");

@@ -62,6 +62,8 @@ refused osmsnoop.colour=red 'accepted: source, filter, log, trace, audit,'
 refused osmsnoop.trace osmsnoop.KEY=VALUE
 refused osmsnoop.trace= 'an absolute path'
 refused osmsnoop.=x 'accepted: source, filter, log, trace, audit,'
+refused "osmsnoop.trace=$FABRIC_DIR/files/trace,osmsnoop.log=all" \
+	'blanks between words'
 value source=kernel 'auto or tap'
 value source=bpf:mlx5_0 'auto or tap'
 value filter=class:nonsense '(null) or filters'
@@ -107,7 +109,7 @@ fabric_opensm sm Hca1 -c 'event_plugin_name osmsnoop' \
 check 'config: OpenSM answers' answers
 fabric_opensm_stop sm
 fabric_lines "$FABRIC_DIR/files/a trace"
-is "${N[sa]} ${N[start]}" '5 1' 'config: the trace is written'
+is "${N[sa]} ${N[complete]}" '5 true' 'config: the trace is written'
 is "$(jq -r 'select(.type == "start") | .options |
 	[.log, .unanswered, .storm] | join(" ")' "$FABRIC_DIR/files/a trace")" \
 	'all 9 1000/10' 'config: a file, the line before it, then the default'

@@ -104,6 +104,14 @@ START_TEST(test_malformed_words)
 		{ "osmsnoop.log=\"all\"", { "none, audit or all" } },
 		{ "a=b osmsnoop.log=all,audit c",
 		  { "osmsnoop.log=all,audit:" } },
+		{ "osmsnoop.trace=/x,osmsnoop.log=all",
+		  { "osmsnoop.trace=/x,osmsnoop.log=all:",
+		    "accepted: blanks between words" } },
+		{ "a osmsnoop.log=all;osmsnoop.trace=/x b",
+		  { "osmsnoop.log=all;osmsnoop.trace=/x:", "blanks" } },
+		{ "osmsnoop.config=/x,osmsnoop.log=all", { "blanks" } },
+		{ "osmsnoop.log,osmsnoop.trace=/x", { "blanks" } },
+		{ "osmsnoop.filter=class:sa;osmsnoop.log=all", { "blanks" } },
 		{ "osmsnoop.names=yes", { "on or off" } },
 		{ "osmsnoop.keys=1", { "hide or show" } },
 		{ "osmsnoop.trace=trace.json", { "absolute path or (null)" } },
@@ -479,6 +487,11 @@ START_TEST(test_values)
 	ck_assert_uint_eq(o.ring, 65536);
 	ck_assert_uint_eq(o.max_bytes, 3 << 20);
 	ck_assert_uint_eq(o.max_files, 10);	/* no octal here */
+
+	/* a path may have what separates others' words */
+	accepted("osmsnoop.trace=/t,x;osmsnoop other=1,osmsnoop.log=all");
+	ck_assert_str_eq(o.trace, "/t,x;osmsnoop");
+	ck_assert_int_eq(o.log, LOG_AUDIT);
 
 	/* the last word wins, and (null) takes a value back */
 	accepted("osmsnoop.trace=/t osmsnoop.audit=/t osmsnoop.trace=(null) "
