@@ -190,6 +190,81 @@ else
 fi
 
 #
+# a disk that hangs: a frozen file system, on which a write does not return
+#
+hung=$dir/hung
+make_hung()
+{
+	truncate -s 32M "$dir/image" &&
+		PATH=$PATH:/usr/sbin:/sbin mkfs.ext4 -q "$dir/image" &&
+		mkdir "$hung" && mount -o loop "$dir/image" "$hung"
+}
+
+freeze()
+{
+	PATH=$PATH:/usr/sbin:/sbin fsfreeze "$1" "$hung"
+}
+
+swept()
+{
+	grep -c '"sweep_done"' "$audit"
+}
+
+swept_again()
+{
+	[ "$(swept)" -gt "$sweeps" ]
+}
+
+if [ -z "${OSMSNOOP_OWN_MOUNTS:-}" ]; then
+	skip 'a disk that hangs' 'only root may mount one'
+elif make_hung >"$FABRIC_DIR/mount" 2>&1; then
+	trap 'freeze -u 2>/dev/null; fabric_cleanup' EXIT
+	trace=$hung/trace
+	start
+	check 'hangs: OpenSM answers' ask 100
+	check 'hangs: the trace is written' \
+		fabric_wait_for 10 recorded "$trace" 100
+	freeze -f
+	check 'hangs: OpenSM answers meanwhile' ask 5000
+	sweeps=$(swept)
+	kill -HUP "${FABRIC_SM[sm]}"
+	check 'hangs: the audit goes on' fabric_wait_for 10 swept_again
+	freeze -u
+	check 'hangs: the trace goes on' \
+		fabric_wait_for 10 recorded "$trace" 5100
+	fabric_opensm_stop sm
+	check 'hangs: nothing is missing then' fits "$trace"
+	diag "$(cat "$FABRIC_DIR/check")"
+	is "${N[loss]}" 0 'hangs: not even in loss records'
+	is "$(logged '5D2.' '')" 0 'hangs: nothing to complain of'
+
+	start
+	check 'hangs at the end: OpenSM answers' ask 100
+	check 'hangs at the end: the trace is written' \
+		fabric_wait_for 10 recorded "$trace" 5200
+	freeze -f
+	check 'hangs at the end: OpenSM answers meanwhile' ask 100
+	kill -INT "${FABRIC_SM[sm]}"
+	check 'hangs at the end: OpenSM comes to its end' \
+		fabric_wait_for 3 grep -q '^Exiting SM' "$FABRIC_DIR/sm/stdout"
+	is "$(logged 5D25 'without waiting for [1-9]')" 1 \
+		'hangs at the end: the log says what is missing'
+	check 'hangs at the end: the audit is whole' fabric_lines "$audit"
+	is "${N[last]}" stop 'hangs at the end: with the stop record'
+	# until now the kernel lets no process end that waits for the disk
+	freeze -u
+	fabric_opensm_stop sm
+	check 'hangs at the end: the trace has whole lines' \
+		fabric_lines "$trace"
+	trap fabric_cleanup EXIT
+	umount -l "$hung"
+elif [ -n "${FABRIC_REQUIRE:-}" ]; then
+	fail 'a disk that hangs' "$(cat "$FABRIC_DIR/mount")"
+else
+	skip 'a disk that hangs' 'a loop device cannot be mounted here'
+fi
+
+#
 # rotation by size
 #
 trace=$dir/trace
@@ -261,6 +336,25 @@ if [ -n "$logrotate" ]; then
 	is "$(stat -c %a "$trace" "${files[@]}" | sort -u)" 640 \
 		'logrotate: all are 0640'
 	rm "$trace" "${files[@]}"
+
+	# emptied in its place: what comes between the copy and that is lost,
+	# by logrotate; what follows is a file from its first line on
+	sed -i 's/create 0640/copytruncate/' "$dir/logrotate.conf"
+	start
+	check 'copytruncate: OpenSM answers' ask 100
+	fabric_wait_for 10 recorded "$trace" 100
+	"$logrotate" -f -s "$dir/state" "$dir/logrotate.conf" ||
+		fail 'copytruncate' "status $?"
+	check 'copytruncate: the log says so' \
+		fabric_wait_for 10 fabric_log sm 'ERR 5D26: .* was emptied'
+	check 'copytruncate: OpenSM answers' ask 100
+	fabric_opensm_stop sm
+	check 'copytruncate: what was copied is whole' \
+		fabric_lines "$trace.1"
+	check 'copytruncate: so is what came after it' fabric_lines "$trace"
+	is "${N[sa]} ${N[loss]}" '100 0' 'copytruncate: and all of it'
+	is "$(logged 5D26 emptied)" 1 'copytruncate: said once'
+	rm "$trace" "$trace.1"
 elif [ -n "${FABRIC_REQUIRE:-}" ]; then
 	fail 'logrotate' 'there is none'
 else
