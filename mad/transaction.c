@@ -72,10 +72,12 @@ struct entry {
 	uint32_t retries;
 	uint32_t owed;		/* copies without an answer yet */
 	uint32_t silent;	/* of all copies: predicted to get none */
+	bool answered;		/* and reported so */
 
 	/* Answers to the transaction that was here before come first. */
 	uint32_t old_owed;
 	uint64_t old_last_ns;
+	bool old_answered;
 	bool follows;
 
 	uint16_t status;
@@ -284,13 +286,21 @@ static void emit_sa(struct transactions *t, const struct entry *e,
 	emit(t, &r);
 }
 
+/* How many answers may still come: copies that OpenSM drops get none. */
+static uint32_t answers_owed(const struct entry *e)
+{
+	return e->owed > e->silent ? e->owed - e->silent : 0;
+}
+
 /* Report the transaction; its entry stays while answers may still come. */
 static void finish(struct transactions *t, struct entry *e,
 		   enum sa_outcome outcome, enum sa_reason reason,
 		   uint64_t now)
 {
 	emit_sa(t, e, outcome, reason);
-	if (e->owed && elapsed(now, e->last_ns) < t->opts.unanswered_ns)
+	e->answered = outcome == SA_ANSWERED;
+	if (answers_owed(e) &&
+	    elapsed(now, e->last_ns) < t->opts.unanswered_ns)
 		move_to(t, e, LINGERING);
 	else
 		release(t, e);
@@ -361,7 +371,9 @@ static void fill(struct entry *e, const struct mad_capture *cap)
 	e->retries = 0;
 	e->owed = 0;
 	e->silent = 0;
+	e->answered = false;
 	e->old_owed = 0;
+	e->old_answered = false;
 	e->follows = false;
 	e->len = cap->len < MAD_SIZE ? (uint16_t)cap->len : MAD_SIZE;
 	memcpy(e->mad, cap->data, e->len);
@@ -437,12 +449,14 @@ static struct entry *find_request(const struct bucket *bucket,
 static void start_again(struct transactions *t, struct entry *e,
 			const struct mad_capture *cap)
 {
-	uint32_t owed = e->owed > e->silent ? e->owed - e->silent : 0;
+	uint32_t owed = answers_owed(e);
 	uint64_t last_ns = e->last_ns;
+	bool answered = e->answered;
 
 	fill(e, cap);
 	e->old_owed = owed;
 	e->old_last_ns = last_ns;
+	e->old_answered = answered;
 	e->follows = owed != 0;
 	move_to(t, e, OUTSTANDING);
 }
@@ -578,21 +592,33 @@ static struct entry *find_expecting(const struct transactions *t,
 	return oldest;
 }
 
+/*
+ * Every response is in some record. Answers to the copies that a transaction
+ * counts are part of it when it was reported as answered. When it was reported
+ * otherwise they are not: each has a record of its own.
+ */
+static void take_further(struct transactions *t, bool answered,
+			 const struct mad_capture *cap)
+{
+	if (!answered)
+		emit_mad(t, RECORD_MAD, cap);
+}
+
 static void take_answer(struct transactions *t, struct entry *e,
 			const struct mad_capture *cap)
 {
 	if (is_for_old(t, e, cap->mono_ns)) {
 		e->old_owed--;
+		take_further(t, e->old_answered, cap);
 		return;
 	}
 	e->owed--;
 	if (e->state == LINGERING) {
-		if (!e->owed)
+		take_further(t, e->answered, cap);
+		if (!answers_owed(e))
 			release(t, e);
 		return;
 	}
-	if (e->state == HELD)
-		return;
 
 	e->answer_ns = cap->mono_ns;
 	e->answer_thread = cap->thread;
@@ -645,6 +671,14 @@ static void put_response(struct transactions *t,
 		return;
 	}
 	e = find_expecting(t, &key, cap);
+	/*
+	 * Another thread answers a copy: whether the first answer can be sent
+	 * or not, there is one.
+	 */
+	if (e && e->state == HELD) {
+		finish_held(t, e, cap->mono_ns);
+		e = find_expecting(t, &key, cap);
+	}
 	if (e)
 		take_answer(t, e, cap);
 	else

@@ -58,15 +58,23 @@ def complete(path):
 
 
 def account(path):
-    """A capture is a mad record or part of an sa or a trap record."""
+    """A capture is in a mad record or part of an sa or a trap record.
+
+    Of answers to the copies that an answered query counts only their number
+    at most is known: OpenSM may have dropped a copy. All others are exact.
+    """
     n = {"sm_received": 0, "sm_sent": 0, "sa_received": 0, "sa_sent": 0}
+    further = dict.fromkeys(n, 0)
     last = None
     for r in records(path):
         last = r
-        if r["type"] == "mad" and r["class"] in ("SubnDR", "SubnLID"):
-            n["sm_" + r["direction"]] += 1
-        elif r["type"] == "mad" and r["class"] == "SubnAdm":
-            n["sa_" + r["direction"]] += 1
+        kind = {"SubnDR": "sm_", "SubnLID": "sm_", "SubnAdm": "sa_"}.get(
+            r.get("class"))
+        if r["type"] == "mad" and kind:
+            n[kind + r["direction"]] += 1
+        elif r["type"] == "send_error" and kind:
+            # as OpenSM counts: what could not be sent is taken back
+            n[kind + "sent"] -= r["completion"] == "error"
         elif r["type"] == "trap" and r["from"]["lid"]:
             n["sm_received"] += 1
         elif r["type"] == "sa":
@@ -74,9 +82,13 @@ def account(path):
             if r["method"] == "Report":
                 here, there = there, here
             n[here] += 1 + r["retries"]
-            n[there] += r["outcome"] == "answered"
-    if n != last["captured"]:
-        say(f"{path}: records have {n}, captured {last['captured']}")
+            if r["outcome"] == "answered":
+                n[there] += 1
+                further[there] += r["retries"]
+    for key, captured in last["captured"].items():
+        if not n[key] <= captured <= n[key] + further[key]:
+            say(f"{path}: {key}: records have {n[key]} and at most "
+                f"{further[key]} more, captured {captured}")
 
 
 def queries(path):

@@ -48,6 +48,8 @@ struct got {
 
 static struct got got[GOT_MAX];
 static size_t n_got, total_got;
+/* Of SA responses: how many records there are, and may be room for. */
+static uint64_t response_records, answers_covered;
 static bool quiet;		/* count records only */
 
 static struct transactions *table;
@@ -96,6 +98,14 @@ static void keep(const struct record *r, void *context)
 
 	check(context == &table);
 	total_got++;
+	if (r->type == RECORD_MAD &&
+	    r->mad.capture->data[MAD_CLASS] == CLASS_SUBN_ADM &&
+	    r->mad.capture->data[MAD_METHOD] & METHOD_RESPONSE)
+		response_records++;
+	if (r->type == RECORD_SA && r->sa.outcome == SA_ANSWERED)
+		answers_covered += 1 + r->sa.retries;
+	if (r->type == RECORD_SA && r->sa.outcome == SA_FAILED)
+		answers_covered++;
 	if (quiet)
 		return;
 	check_readable(r);
@@ -161,6 +171,7 @@ static void setup(void)
 {
 	now = 100 * SECOND;
 	n_got = total_got = 0;
+	response_records = answers_covered = 0;
 	sends_hang = false;
 	quiet = false;
 	open_table(16);
@@ -419,14 +430,23 @@ static void make_hostile(void)
 	cap.condition.first_sweep = next_random() % 8 == 0;
 }
 
+static bool is_response(void)
+{
+	return data[MAD_CLASS] == CLASS_SUBN_ADM &&
+	       data[MAD_METHOD] & METHOD_RESPONSE &&
+	       (!cap.sent || cap.completion == MAD_OK);
+}
+
 START_TEST(test_hostile_captures)
 {
 	struct transactions_stats stats;
+	uint64_t responses = 0;
 	int i;
 
 	start_over();
 	for (i = 0; i < 200000; i++) {
 		make_hostile();
+		responses += is_response();
 		switch (next_random() % 64) {
 		case 0:
 			now += next_random() % SECOND;
@@ -457,8 +477,10 @@ START_TEST(test_hostile_captures)
 	ck_assert_uint_gt(stats.failed, 0);
 	ck_assert_uint_gt(stats.evicted, 0);
 	ck_assert_uint_gt(stats.retries, 0);
-	/* and nothing but the absorbed is swallowed */
 	ck_assert_uint_gt(total_got, 100000);
+	/* and each response is part of one of these, or a record */
+	ck_assert_uint_le(response_records, responses);
+	ck_assert_uint_ge(response_records + answers_covered, responses);
 }
 END_TEST
 
@@ -1110,13 +1132,114 @@ START_TEST(test_an_answer_that_races_the_time_out)
 	take_answered(0);
 	check_nothing();
 
-	/* reported, but the copy's answer may come */
+	check_nothing();
+}
+END_TEST
+
+static void put_twice(void)
+{
 	get(TID);
 	now += 3 * SECOND;
 	get(TID);
+}
+
+/* Each answer that no reported answer covers has a record of its own. */
+START_TEST(test_late_answers_are_not_swallowed)
+{
+	int i;
+
+	put_twice();
 	tick(2 * SECOND);
 	take_sa(SA_UNANSWERED, SA_REASON_UNKNOWN, 1);
+	for (i = 0; i < 3; i++) {	/* two copies, and one too many */
+		get_resp(TID);
+		ck_assert_uint_eq(take(RECORD_MAD)->tid, TID);
+		check_nothing();
+	}
+
+	/* the same when it failed */
+	start_over();
+	put_twice();
 	get_resp(TID);
+	put_failure(GET_RESP, ATTR_PATH_RECORD, TID);
+	take_sa(SA_FAILED, SA_REASON_SEND_ERROR, 1);
+	for (i = 0; i < 2; i++) {
+		get_resp(TID);
+		take(RECORD_MAD);
+		check_nothing();
+	}
+
+	/* the late ones come while the next transaction waits for its own */
+	start_over();
+	put_twice();
+	tick(2 * SECOND);
+	take_sa(SA_UNANSWERED, SA_REASON_UNKNOWN, 1);
+	get(TID);
+	for (i = 0; i < 2; i++) {
+		now += MS;
+		get_resp(TID);
+		take(RECORD_MAD);
+		check_nothing();
+	}
+	now += MS;
+	get_resp(TID);
+	tick(100 * MS);
+	ck_assert_uint_eq(take_answered(0)->sa.latency_ns, 3 * MS);
+	check_nothing();
+
+	/* an answer, too, whose entry had to make room */
+	start_over();
+	put_twice();
+	tick(2 * SECOND);
+	take_sa(SA_UNANSWERED, SA_REASON_UNKNOWN, 1);
+	for (i = 1; i <= 16; i++)
+		get(TID + (uint64_t)i);
+	check_nothing();
+	get_resp(TID);
+	take(RECORD_MAD);
+	check_nothing();
+}
+END_TEST
+
+/* Copies in the first sweep get no answer; what comes is the Set's. */
+START_TEST(test_dropped_copies_take_no_answer_of_another)
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		make(CLASS_SUBN_ADM, METHOD_GET, ATTR_PATH_RECORD, TID, false);
+		cap.condition.first_sweep = true;
+		put();
+		now += 2 * SECOND;
+	}
+	tick(SECOND);
+	take_sa(SA_UNANSWERED, SA_REASON_FIRST_SWEEP, 1);
+	put_request(METHOD_SET, ATTR_PATH_RECORD, TID);
+	get_resp(TID);
+	tick(100 * MS);
+	ck_assert_uint_eq(take_answered(0)->method, METHOD_SET);
+	check_nothing();
+}
+END_TEST
+
+/* Two threads answer two copies, and the first cannot send. */
+START_TEST(test_a_second_answer_while_one_is_held)
+{
+	sends_hang = true;
+	get(TID);
+	get(TID);
+	get_resp(TID);
+	check_nothing();
+	make(CLASS_SUBN_ADM, GET_RESP, ATTR_PATH_RECORD, TID, true);
+	cap.mono_ns = now;
+	cap.thread = SENDER + 1;
+	transactions_put(table, &cap);
+	take_answered(1);
+	check_nothing();
+	put_failure(GET_RESP, ATTR_PATH_RECORD, TID);
+	take(RECORD_SEND_ERROR);
+	get_resp(TID);
+	take(RECORD_MAD);
 	check_nothing();
 }
 END_TEST
@@ -1670,6 +1793,9 @@ int main(void)
 	tcase_add_test(tcase, test_requests_with_everything_equal);
 	tcase_add_test(tcase, test_unanswered);
 	tcase_add_test(tcase, test_an_answer_that_races_the_time_out);
+	tcase_add_test(tcase, test_late_answers_are_not_swallowed);
+	tcase_add_test(tcase, test_dropped_copies_take_no_answer_of_another);
+	tcase_add_test(tcase, test_a_second_answer_while_one_is_held);
 	tcase_add_test(tcase, test_the_reason_is_the_last_copys);
 	tcase_add_test(tcase, test_lost_captures_are_a_reason_too);
 	tcase_add_test(tcase, test_flush);
