@@ -14,6 +14,7 @@
 #include "field.h"
 #include "json.h"
 #include "layout.h"
+#include "text.h"
 
 enum {
 	/* MultiPathRecord, bytes */
@@ -480,6 +481,32 @@ void words_add(struct words *w, const char *format, ...)
 	w->len += (size_t)n;
 }
 
+void words_text(struct words *w, const void *text, size_t len, bool quoted)
+{
+	const uint8_t *p = text, *end = p + len;
+	struct text_char c;
+	size_t i;
+
+	for (; p < end && *p; p += c.len) {
+		c = text_next(p, (size_t)(end - p));
+		switch (c.kind) {
+		case TEXT_INVALID:
+			for (i = 0; i < c.len; i++)
+				words_add(w, "\\x%02x", p[i]);
+			break;
+		case TEXT_CONTROL:
+			words_add(w, c.code > 0xffff ? "\\U%08x" : "\\u%04x",
+				  (unsigned int)c.code);
+			break;
+		case TEXT_PRINTABLE:
+			words_add(w, "%s%.*s", quoted &&
+				  (c.code == '"' || c.code == '\\') ?
+				  "\\" : "", (int)c.len, (const char *)p);
+			break;
+		}
+	}
+}
+
 uint64_t field_get(const struct sa_field *f, const uint8_t *rec)
 {
 	unsigned int last = f->offset + f->width - 1u;
@@ -600,76 +627,6 @@ void field_json(struct json *j, const struct sa_field *f, const uint8_t *rec,
 	}
 }
 
-/*
- * Decode one character of UTF-8 (RFC 3629: no overlong form, no surrogate,
- * nothing above 10FFFF). Returns its bytes, 0 when it is none.
- */
-static size_t utf8_char(const uint8_t *s, size_t len, uint32_t *code)
-{
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	size_t n;
-
-	if (s[0] < 0x80) {
-		*code = s[0];
-		return 1;
-	}
-	if (s[0] >= 0xc2 && s[0] <= 0xdf)
-		n = 2;
-	else if (s[0] >= 0xe0 && s[0] <= 0xef)
-		n = 3;
-	else if (s[0] >= 0xf0 && s[0] <= 0xf4)
-		n = 4;
-	else
-		return 0;
-	if (n > len)
-		return 0;
-	*code = s[0] & (0xffu >> (n + 1));
-	for (size_t i = 1; i < n; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-		*code = *code << 6 | (s[i] & 0x3f);
-	}
-	if (*code < least[n] || *code > 0x10ffff ||
-	    (*code >= 0xd800 && *code <= 0xdfff))
-		return 0;
-	return n;
-}
-
-/*
- * Would it do something to a terminal or a line rather than be seen there?
- * C0, DEL, C1, and what ends lines or changes the direction of writing.
- */
-static bool is_control(uint32_t code)
-{
-	return code < 0x20 || (code >= 0x7f && code <= 0x9f) ||
-	       code == 0x061c || (code >= 0x200b && code <= 0x200f) ||
-	       (code >= 0x2028 && code <= 0x202e) ||
-	       (code >= 0x2060 && code <= 0x206f) || code == 0xfeff;
-}
-
-static void add_quoted(struct words *w, const uint8_t *text, size_t len)
-{
-	size_t n;
-
-	words_add(w, "\"");
-	for (size_t i = 0; i < len && text[i] != '\0'; i += n) {
-		uint32_t code = 0;
-
-		n = utf8_char(text + i, len - i, &code);
-		if (n == 0) {
-			words_add(w, "\\x%02x", text[i]);
-			n = 1;
-		} else if (is_control(code)) {
-			words_add(w, "\\u%04x", (unsigned int)code);
-		} else if (code == '"' || code == '\\') {
-			words_add(w, "\\%c", (int)code);
-		} else {
-			words_add(w, "%.*s", (int)n, (const char *)text + i);
-		}
-	}
-	words_add(w, "\"");
-}
-
 /* IBA 15.2.5.17; bit 3 is SendOnlyFullMember, which OpenSM knows too. */
 static void join_state_words(char out[64], uint64_t state)
 {
@@ -758,7 +715,9 @@ void field_words(struct words *w, const struct sa_field *f,
 	}
 	if (f->kind == FIELD_TEXT) {
 		words_add(w, "%s%s ", blank, f->name);
-		add_quoted(w, rec + f->offset / 8, f->width / 8);
+		words_add(w, "\"");
+		words_text(w, rec + f->offset / 8, f->width / 8, true);
+		words_add(w, "\"");
 		return;
 	}
 	value_word(word, f, rec, show_keys);

@@ -35,6 +35,13 @@ void words_init(struct words *w, char *buf, size_t size);
 void words_add(struct words *w, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/*
+ * Text that may come from the wire: at most `len` bytes, ended early by a NUL.
+ * Control characters (text.h) become \uxxxx, bytes that are not UTF-8 \xxx;
+ * `quoted`: a quote and a backslash get a backslash before them.
+ */
+void words_text(struct words *w, const void *text, size_t len, bool quoted);
+
 /* The value of a field of at most 64 bits that lies within the record. */
 uint64_t field_get(const struct sa_field *f, const uint8_t *rec);
 

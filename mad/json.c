@@ -8,6 +8,7 @@
 
 #include "json.h"
 #include "layout.h"
+#include "text.h"
 
 static const char hex_digits[] = "0123456789abcdef";
 
@@ -128,76 +129,39 @@ static bool is_plain(uint8_t c)
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
-static void put_escape(struct json *j, uint8_t c)
+static void put_escape(struct json *j, uint32_t code)
 {
-	char text[6] = "\\u00";
+	char text[6] = "\\u";
+	int i;
 
-	text[4] = hex_digits[c >> 4];
-	text[5] = hex_digits[c & 15];
+	if (code > 0xffff) {	/* a pair of surrogates */
+		put_escape(j, 0xd7c0 + (code >> 10));
+		code = 0xdc00 | (code & 0x3ff);
+	}
+	for (i = 0; i < 4; i++)
+		text[2 + i] = hex_digits[code >> (12 - 4 * i) & 15];
 	put(j, text, sizeof(text));
-}
-
-/* By Unicode 15, table 3-7, which lists what may follow a first byte. */
-size_t jw_utf8(const uint8_t *p, size_t left, size_t *bad)
-{
-	uint8_t low = 0x80, high = 0xbf;
-	size_t len, i;
-
-	*bad = 1;
-	if (p[0] < 0x80)
-		return 1;
-	if (p[0] < 0xc2 || p[0] > 0xf4)
-		return 0;
-	len = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-	switch (p[0]) {
-	case 0xe0:
-		low = 0xa0;
-		break;
-	case 0xed:
-		high = 0x9f;
-		break;
-	case 0xf0:
-		low = 0x90;
-		break;
-	case 0xf4:
-		high = 0x8f;
-		break;
-	}
-	for (i = 1; i < len; i++) {
-		if (i == left || p[i] < low || p[i] > high) {
-			*bad = i;
-			return 0;
-		}
-		low = 0x80;
-		high = 0xbf;
-	}
-	return len;
 }
 
 /* One character that is not plain; returns how many bytes it took. */
 static size_t put_special(struct json *j, const uint8_t *p, size_t left)
 {
-	size_t len, bad;
+	struct text_char c = text_next(p, left);
 
-	if (*p == '"' || *p == '\\') {
-		put_char(j, '\\');
-		put_char(j, (char)*p);
-		return 1;
-	}
-	if (*p < 0x20 || *p == 0x7f) {
-		put_escape(j, *p);
-		return 1;
-	}
-	len = jw_utf8(p, left, &bad);
-	if (!len) {
+	switch (c.kind) {
+	case TEXT_INVALID:
 		put(j, "\xef\xbf\xbd", 3);
-		return bad;
+		break;
+	case TEXT_CONTROL:
+		put_escape(j, c.code);
+		break;
+	case TEXT_PRINTABLE:
+		if (c.code == '"' || c.code == '\\')
+			put_char(j, '\\');
+		put(j, (const char *)p, c.len);
+		break;
 	}
-	if (p[0] == 0xc2 && p[1] < 0xa0)	/* C1: terminals obey them */
-		put_escape(j, p[1]);
-	else
-		put(j, (const char *)p, len);
-	return len;
+	return c.len;
 }
 
 void jw_text(struct json *j, const char *key, const void *text, size_t len)

@@ -43,8 +43,8 @@ void jw_string(struct json *j, const char *key, const char *value);
 
 /*
  * Text from the wire: at most `len` bytes, ended early by a NUL. Control
- * characters (C0, DEL and C1) are escaped as \u00xx, bytes that are not
- * UTF-8 become U+FFFD.
+ * characters (text.h) are escaped as \uxxxx, bytes that are not UTF-8 become
+ * U+FFFD.
  */
 void jw_text(struct json *j, const char *key, const void *text, size_t len);
 
@@ -56,12 +56,5 @@ void jw_gid(struct json *j, const char *key, const uint8_t gid[16]);
 
 /* CLOCK_REALTIME nanoseconds as "2026-11-29T23:15:28.187258123Z". */
 void jw_time(struct json *j, const char *key, uint64_t time_ns);
-
-/*
- * The length of the UTF-8 sequence at `p`, of which `left` bytes (1 at least)
- * are there: strict, nothing overlong, no surrogates, U+10FFFF at most. 0 when
- * there is none; `bad` is then how many bytes are to be replaced as one.
- */
-size_t jw_utf8(const uint8_t *p, size_t left, size_t *bad);
 
 #endif /* OSMSNOOP_JSON_H */

@@ -396,55 +396,12 @@ size_t record_json(const struct record *r, char *buf, size_t size)
 	return j.full ? 0 : j.len;
 }
 
-/*
- * Is the character at `p` one that a terminal or a reader takes for more than
- * what it shows? C0, DEL and C1, line and paragraph separators, and what
- * changes the direction of writing or has no width.
- */
-static bool is_unprintable(const uint8_t *p, size_t len)
-{
-	uint32_t code;
-
-	if (len == 1)
-		return *p < 0x20 || *p == 0x7f;
-	if (len == 2) {
-		code = (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu);
-		return code < 0xa0 || code == 0x061c;
-	}
-	if (len > 3)
-		return false;
-	code = (p[0] & 0xfu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
-	return (code >= 0x200b && code <= 0x200f) ||
-	       (code >= 0x2028 && code <= 0x202e) ||
-	       (code >= 0x2060 && code <= 0x206f) || code == 0xfeff;
-}
-
-/* Text that may come from the wire. `quoted`: quote and backslash too. */
-static void add_text(struct words *w, const char *text, bool quoted)
-{
-	const uint8_t *p = (const uint8_t *)text;
-	size_t left = strlen(text), len, bad, i;
-
-	while (left) {
-		len = jw_utf8(p, left, &bad);
-		if (!len || is_unprintable(p, len) ||
-		    (quoted && (*p == '"' || *p == '\\'))) {
-			if (!len)
-				len = bad;
-			for (i = 0; i < len; i++)
-				words_add(w, "\\x%02x", p[i]);
-		} else {
-			words_add(w, "%.*s", (int)len, (const char *)p);
-		}
-		p += len;
-		left -= len;
-	}
-}
-
-/* The same with a default for what is missing. */
+/* A string that may have text from the wire, or what is missing. */
 static void add_word(struct words *w, const char *text)
 {
-	add_text(w, text ? text : "?", false);
+	if (!text)
+		text = "?";
+	words_text(w, text, strlen(text), false);
 }
 
 static void add_gid(struct words *w, const uint8_t gid[16])
@@ -463,7 +420,7 @@ static void add_requester(struct words *w, const struct requester *who)
 	words_add(w, "LID %u", who->addr.lid);
 	if (who->name) {
 		words_add(w, " \"");
-		add_text(w, who->name, true);
+		words_text(w, who->name, strlen(who->name), true);
 		words_add(w, "\"");
 	}
 	if (who->port_guid) {
@@ -647,7 +604,7 @@ static void start_line(struct words *w, const struct start_record *s)
 	for (i = 0; i < s->n_options; i++) {
 		words_add(w, " %s=", s->options[i].key);
 		if (s->options[i].text)
-			add_text(w, s->options[i].text, false);
+			add_word(w, s->options[i].text);
 		else
 			words_add(w, "%" PRIu64, s->options[i].number);
 	}

@@ -14,7 +14,10 @@
 
 enum { JSON_READ_MEMBERS = 256 };
 
-/* Is it UTF-8 without C0 (a NUL too), DEL and C1? */
+/*
+ * Is it UTF-8 without C0 (a NUL too), DEL and C1, ends of lines and what
+ * changes the direction of writing?
+ */
 static inline bool text_is_printable(const char *text, size_t len)
 {
 	const uint8_t *p = (const uint8_t *)text, *end = p + len;
@@ -47,7 +50,10 @@ static inline bool text_is_printable(const char *text, size_t len)
 			    (code >= 0xd800 && code <= 0xdfff))
 				return false;
 		}
-		if (code < 0x20 || (code >= 0x7f && code < 0xa0))
+		if (code < 0x20 || (code >= 0x7f && code < 0xa0) ||
+		    code == 0x061c || code == 0x200e || code == 0x200f ||
+		    (code >= 0x2028 && code <= 0x202e) ||
+		    (code >= 0x2066 && code <= 0x2069))
 			return false;
 	}
 	return true;

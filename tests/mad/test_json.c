@@ -138,6 +138,13 @@ START_TEST(test_controls_are_escaped)
 		check_written(&j, expected);
 		json_decref(parse(&j));
 	}
+
+	/* text.h has them all; here is one of each length */
+	start(&j);
+	jw_string(&j, NULL, "\u061c|\u202e|\u2028|\U000e0001|\U000e0fff");
+	check_written(&j, "\"\\u061c|\\u202e|\\u2028|\\udb40\\udc01|"
+		      "\\udb43\\udfff\"");
+	check_text("\u202e\U000e0fff", 7, "\u202e\U000e0fff");
 }
 END_TEST
 

@@ -479,9 +479,9 @@ START_TEST(test_hostile_names)
 	record.sa.requester.port_guid = 0;
 	record.sa.requester.name = "a\x1b[31m\n\"\\\x7f\xc2\x9b\xff\u00e4"
 		"\u202e\ufeff\xe2\x82";
-	check_line("Get PathRecord from LID 7 \"a\\x1b[31m\\x0a\\x22\\x5c"
-		   "\\x7f\\xc2\\x9b\\xff\u00e4\\xe2\\x80\\xae\\xef\\xbb\\xbf"
-		   "\\xe2\\x82\" -> OK, 84 us");
+	check_line("Get PathRecord from LID 7 \"a\\u001b[31m\\u000a\\\"\\\\"
+		   "\\u007f\\u009b\\xff\u00e4\\u202e\\ufeff\\xe2\\x82\""
+		   " -> OK, 84 us");
 	check_member("requester.name", "\"a\\u001B[31m\\n\\\"\\\\\x7f\xc2\x9b"
 		     "\ufffd\u00e4\u202e\ufeff\ufffd\"");
 }
@@ -625,7 +625,7 @@ START_TEST(test_alerts)
 	check_member("mgid", "\"ff12::1\"");
 	check_member("huge", "\"0x0020000000000000\"");
 	check_line("ALERT warning sa_storm: LID 7 sent 12000 requests"
-		   "\\x0a\\x1b[2J");
+		   "\\u000a\\u001b[2J");
 	record.alert.text = NULL;
 	check_line("ALERT warning sa_storm: ?");
 }
