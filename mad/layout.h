@@ -133,6 +133,8 @@ struct sa_condition {
 	uint8_t sm_state;	/* IB_SMINFO_STATE_*: 3 is master */
 	bool first_sweep;	/* first_time_master_sweep */
 	uint64_t sa_key;	/* host byte order */
+	bool multipath;		/* built with dual-sided RMPP, which GetMulti
+				 * and MultiPathRecord need */
 	bool set_dispatcher;	/* Set and Delete have a queue of their own */
 	uint32_t queued;	/* messages in the dispatcher's queue */
 	uint64_t queue_time_ms;	/* how long the last one waited there */

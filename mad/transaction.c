@@ -1023,10 +1023,13 @@ enum sa_reason sa_silence(const struct sa_condition *cond, const uint8_t *mad,
 	switch (mad[MAD_METHOD]) {
 	case METHOD_GET:
 	case METHOD_GET_TABLE:
-	case METHOD_GET_MULTI:
 	case METHOD_SET:
 	case METHOD_DELETE:
 		break;
+	case METHOD_GET_MULTI:
+		if (cond->multipath)
+			break;
+		return SA_REASON_UNSUPPORTED_METHOD;
 	default:
 		return SA_REASON_UNSUPPORTED_METHOD;
 	}
@@ -1036,6 +1039,8 @@ enum sa_reason sa_silence(const struct sa_condition *cond, const uint8_t *mad,
 
 	attr = sa_attribute_find(mad_get16(mad + MAD_ATTR_ID));
 	if (!attr || !attr->opensm)
+		return SA_REASON_UNSUPPORTED_ATTRIBUTE;
+	if (attr->id == ATTR_MULTIPATH_RECORD && !cond->multipath)
 		return SA_REASON_UNSUPPORTED_ATTRIBUTE;
 	if (!has_handler(cond, mad[MAD_METHOD], attr->id))
 		return SA_REASON_UNSUPPORTED_METHOD;

@@ -139,6 +139,9 @@ static void fill_condition(const struct trace *t, struct sa_condition *c,
 	c->sm_state = (uint8_t)samples[SAMPLE_SM_STATE];
 	c->first_sweep = samples[SAMPLE_FIRST_SWEEP] != 0;
 	c->sa_key = cl_ntoh64(samples[SAMPLE_SA_KEY]);
+#if defined(VENDOR_RMPP_SUPPORT) && defined(DUAL_SIDED_RMPP)
+	c->multipath = true;
+#endif
 	c->set_dispatcher = osm->sa.mad_ctrl.p_set_disp != NULL;
 	c->queued = (uint32_t)samples[SAMPLE_QUEUED];
 	c->queue_time_ms = samples[SAMPLE_QUEUE_TIME_US] / 1000;

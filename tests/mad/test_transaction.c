@@ -208,6 +208,7 @@ static void make(uint8_t mgmt_class, uint8_t method, uint16_t attr_id,
 		return;
 	cap.condition.known = true;
 	cap.condition.sm_state = 3;
+	cap.condition.multipath = true;
 }
 
 static void put(void)
@@ -1599,6 +1600,44 @@ START_TEST(test_silence_for_methods)
 }
 END_TEST
 
+/* Without dual-sided RMPP OpenSM's dispatch has neither. */
+START_TEST(test_silence_for_multipath)
+{
+	static const struct {
+		uint8_t method;
+		uint16_t attr_id;
+		enum sa_reason with, without;
+	} cases[] = {
+		{ METHOD_GET_MULTI, ATTR_MULTIPATH_RECORD, SA_REASON_NONE,
+		  SA_REASON_UNSUPPORTED_METHOD },
+		{ METHOD_GET_MULTI, ATTR_PATH_RECORD, SA_REASON_NONE,
+		  SA_REASON_UNSUPPORTED_METHOD },
+		{ METHOD_GET, ATTR_MULTIPATH_RECORD, SA_REASON_NONE,
+		  SA_REASON_UNSUPPORTED_ATTRIBUTE },
+		{ METHOD_GET, ATTR_PATH_RECORD, SA_REASON_NONE,
+		  SA_REASON_NONE },
+	};
+	size_t i;
+
+	for (i = 0; i < COUNT(cases); i++) {
+		make_sa(cases[i].method, cases[i].attr_id);
+		ck_assert_int_eq(silence(), cases[i].with);
+		cap.condition.multipath = false;
+		ck_assert_int_eq(silence(), cases[i].without);
+	}
+
+	/* its methods come before overload, its attributes after it */
+	make_sa(METHOD_GET_MULTI, ATTR_MULTIPATH_RECORD);
+	cap.condition.multipath = false;
+	cap.condition.queued = 2;
+	cap.condition.queue_limit_ms = 10;
+	cap.condition.queue_time_ms = 11;
+	ck_assert_int_eq(silence(), SA_REASON_UNSUPPORTED_METHOD);
+	data[MAD_METHOD] = METHOD_GET;
+	ck_assert_int_eq(silence(), SA_REASON_OVERLOAD);
+}
+END_TEST
+
 START_TEST(test_silence_for_overload)
 {
 	static const struct {
@@ -1809,6 +1848,7 @@ int main(void)
 	tcase_add_test(tcase, test_silence_in_opensms_order);
 	tcase_add_test(tcase, test_silence_for_a_wrong_sm_key);
 	tcase_add_test(tcase, test_silence_for_methods);
+	tcase_add_test(tcase, test_silence_for_multipath);
 	tcase_add_test(tcase, test_silence_for_overload);
 	tcase_add_test(tcase, test_silence_for_attributes);
 	tcase_add_test(tcase, test_memory_of_the_default_table);
