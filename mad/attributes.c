@@ -402,44 +402,42 @@ static const struct sa_field multipath_record[] = {
 	HEX("service_id_56lsb", 21, 136, 56),
 };
 
-#define ATTRIBUTE(id, size, name, opensm, fields) \
-	{ id, size, name, opensm, fields, sizeof(fields) / sizeof(*(fields)) }
-/* Named by IBA, not decoded; the size 0 says that it is not known here. */
-#define NAME_ONLY(id, size, name) { id, size, name, false, NULL, 0 }
+#define ATTRIBUTE(id, name, fields) \
+	{ id, name, true, fields, sizeof(fields) / sizeof(*(fields)) }
+/* Named by IBA, neither decoded here nor handled by OpenSM. */
+#define NAME_ONLY(id, name) { id, name, false, NULL, 0 }
 
 /*
- * `opensm` is what osm_sa_mad_ctrl.c of OpenSM 3.3.23 hands to a handler.
- * Debian builds it with dual-sided RMPP, hence with MultiPathRecord.
+ * `opensm` is what osm_sa_mad_ctrl.c of OpenSM 3.3.23 hands to a handler, with
+ * MultiPathRecord, which depends on how it was built: see sa_silence().
  */
 const struct sa_attribute sa_attributes[] = {
-	ATTRIBUTE(0x0001, 72, "ClassPortInfo", true, class_port_info),
-	NAME_ONLY(0x0002, 80, "Notice"),
-	ATTRIBUTE(0x0003, 36, "InformInfo", true, inform_info),
-	ATTRIBUTE(0x0011, 112, "NodeRecord", true, node_record),
-	ATTRIBUTE(0x0012, 72, "PortInfoRecord", true, port_info_record),
-	ATTRIBUTE(0x0013, 16, "SLtoVLMappingTableRecord", true,
-		  sl_to_vl_record),
-	ATTRIBUTE(0x0014, 24, "SwitchInfoRecord", true, switch_info_record),
-	ATTRIBUTE(0x0015, 72, "LFTRecord", true, lft_record),
-	NAME_ONLY(0x0016, 0, "RandomForwardingTableRecord"),
-	ATTRIBUTE(0x0017, 72, "MFTRecord", true, mft_record),
-	ATTRIBUTE(0x0018, 32, "SMInfoRecord", true, sm_info_record),
-	NAME_ONLY(0x0019, 0, "LinkSpeedWidthPairsTableRecord"),
-	ATTRIBUTE(0x0020, 8, "LinkRecord", true, link_record),
-	ATTRIBUTE(0x0030, 72, "GUIDInfoRecord", true, guid_info_record),
-	ATTRIBUTE(0x0031, 176, "ServiceRecord", true, service_record),
-	ATTRIBUTE(0x0033, 72, "P_KeyTableRecord", true, p_key_table_record),
-	ATTRIBUTE(0x0035, 64, "PathRecord", true, path_record),
-	ATTRIBUTE(0x0036, 72, "VLArbitrationTableRecord", true,
-		  vl_arbitration_record),
-	ATTRIBUTE(0x0038, 56, "MCMemberRecord", true, mcmember_record),
-	NAME_ONLY(0x0039, 0, "TraceRecord"),
-	ATTRIBUTE(0x003a, 200, "MultiPathRecord", true, multipath_record),
-	NAME_ONLY(0x003b, 0, "ServiceAssociationRecord"),
-	NAME_ONLY(0x003c, 0, "HierarchyInfoRecord"),
-	NAME_ONLY(0x003d, 0, "CableInfoRecord"),
-	NAME_ONLY(0x003e, 0, "PortInfoExtendedRecord"),
-	ATTRIBUTE(0x00f3, 64, "InformInfoRecord", true, inform_info_record),
+	ATTRIBUTE(0x0001, "ClassPortInfo", class_port_info),
+	NAME_ONLY(0x0002, "Notice"),
+	ATTRIBUTE(0x0003, "InformInfo", inform_info),
+	ATTRIBUTE(0x0011, "NodeRecord", node_record),
+	ATTRIBUTE(0x0012, "PortInfoRecord", port_info_record),
+	ATTRIBUTE(0x0013, "SLtoVLMappingTableRecord", sl_to_vl_record),
+	ATTRIBUTE(0x0014, "SwitchInfoRecord", switch_info_record),
+	ATTRIBUTE(0x0015, "LFTRecord", lft_record),
+	NAME_ONLY(0x0016, "RandomForwardingTableRecord"),
+	ATTRIBUTE(0x0017, "MFTRecord", mft_record),
+	ATTRIBUTE(0x0018, "SMInfoRecord", sm_info_record),
+	NAME_ONLY(0x0019, "LinkSpeedWidthPairsTableRecord"),
+	ATTRIBUTE(0x0020, "LinkRecord", link_record),
+	ATTRIBUTE(0x0030, "GUIDInfoRecord", guid_info_record),
+	ATTRIBUTE(0x0031, "ServiceRecord", service_record),
+	ATTRIBUTE(0x0033, "P_KeyTableRecord", p_key_table_record),
+	ATTRIBUTE(0x0035, "PathRecord", path_record),
+	ATTRIBUTE(0x0036, "VLArbitrationTableRecord", vl_arbitration_record),
+	ATTRIBUTE(0x0038, "MCMemberRecord", mcmember_record),
+	NAME_ONLY(0x0039, "TraceRecord"),
+	ATTRIBUTE(0x003a, "MultiPathRecord", multipath_record),
+	NAME_ONLY(0x003b, "ServiceAssociationRecord"),
+	NAME_ONLY(0x003c, "HierarchyInfoRecord"),
+	NAME_ONLY(0x003d, "CableInfoRecord"),
+	NAME_ONLY(0x003e, "PortInfoExtendedRecord"),
+	ATTRIBUTE(0x00f3, "InformInfoRecord", inform_info_record),
 };
 
 const size_t sa_attributes_count =

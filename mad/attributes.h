@@ -39,7 +39,6 @@ struct sa_field {
 
 struct sa_attribute {
 	uint16_t id;
-	uint16_t size;		/* bytes of one record, for Get responses */
 	const char *name;	/* "PathRecord" */
 	bool opensm;		/* OpenSM's SA has a handler for it */
 	const struct sa_field *fields;

@@ -98,7 +98,8 @@ struct state_record {
 };
 
 struct loss_record {
-	const char *where;	/* "ring", "memory", "snaplen", "file", "events" */
+	const char *where;	/* "ring", "memory", "events",
+				 * "shutdown", "file" */
 	uint64_t lost;		/* since the last loss record of that place */
 	uint64_t total;		/* since the start */
 };
