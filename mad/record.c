@@ -219,6 +219,9 @@ static void sa_json(struct json *j, const struct sa_record *sa,
 	read_request(&q, sa);
 	attr = sa_attribute_find(q.attr_id);
 
+	/* most are received, and do not say so */
+	if (sa->sent)
+		jw_string(j, "direction", "sent");
 	requester_json(j, "requester", &sa->requester);
 	jw_hex(j, "tid", mad_get64(sa->mad + MAD_TID), 16);
 	name_or_hex(j, "method", method_name(CLASS_SUBN_ADM, q.method),
@@ -497,7 +500,7 @@ static void sa_line(struct words *w, const struct sa_record *sa,
 				 q.method, 2, method),
 		  name_or_number(attribute_name(CLASS_SUBN_ADM, q.attr_id),
 				 q.attr_id, 4, attribute),
-		  q.method == METHOD_REPORT ? "to" : "from");
+		  sa->sent ? "to" : "from");
 	add_requester(w, &sa->requester);
 	add_query(w, &q, show_keys);
 	words_add(w, " -> ");

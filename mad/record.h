@@ -47,7 +47,8 @@ struct requester {
 };
 
 struct sa_record {
-	struct requester requester;
+	struct requester requester;	/* of a sent one: to whom it went */
+	bool sent;		/* by OpenSM: a Report to a subscriber */
 	const uint8_t *mad;	/* the request's first bytes */
 	size_t len;		/* >= MAD_HDR_SIZE, MAD_SIZE at most */
 	enum sa_outcome outcome;

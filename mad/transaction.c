@@ -61,6 +61,7 @@ struct entry {
 	struct key key;
 	struct mad_peer peer;
 	enum state state;
+	bool sent;		/* a Report of OpenSM's */
 	bool tapped;		/* reached OpenSM, hence is above RMPP */
 
 	uint64_t time_ns;	/* of the first copy */
@@ -264,6 +265,7 @@ static void emit_sa(struct transactions *t, const struct entry *e,
 	struct record r = { .type = RECORD_SA, .time_ns = e->time_ns };
 	struct sa_record *sa = &r.sa;
 
+	sa->sent = e->sent;
 	sa->mad = e->mad;
 	sa->len = e->len;
 	sa->outcome = outcome;
@@ -365,6 +367,7 @@ static void evict(struct transactions *t)
 static void fill(struct entry *e, const struct mad_capture *cap)
 {
 	e->peer = cap->peer;
+	e->sent = cap->sent;
 	e->tapped = cap->condition.known;
 	e->time_ns = cap->time_ns;
 	e->first_ns = e->last_ns = cap->mono_ns;

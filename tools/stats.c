@@ -38,7 +38,7 @@ struct table {
 
 struct stats {
 	struct table attributes, requesters, reasons, types;
-	struct row all;
+	struct row all, reports;
 	uint64_t lines, bad, lost;
 	char first[40], last[40];
 };
@@ -152,6 +152,11 @@ static void take_sa(struct stats *s, const json_t *record)
 	struct row *row;
 	char key[256];
 
+	/* OpenSM asks there: its requester is who was asked */
+	if (!strcmp(text_of(record, "direction"), "sent")) {
+		count(&s->reports, record);
+		return;
+	}
 	snprintf(key, sizeof(key), "%s %s", text_of(record, "method"),
 		 text_of(record, "attribute"));
 	count(row_get(&s->attributes, key), record);
@@ -263,6 +268,13 @@ static void print_row(const struct row *row)
 	putchar('\n');
 }
 
+static void print_title(const char *title)
+{
+	printf("\n%-39s %9s %9s %9s %7s %7s %7s %8s %8s %8s\n", title,
+	       "requests", "answered", "no answer", "failed", "errors",
+	       "retries", "p50 us", "p99 us", "max us");
+}
+
 static void print_table(const char *title, struct table *t, size_t most)
 {
 	size_t i;
@@ -270,9 +282,7 @@ static void print_table(const char *title, struct table *t, size_t most)
 	if (!t->n)
 		return;
 	qsort(t->rows, t->n, sizeof(*t->rows), by_requests);
-	printf("\n%-39s %9s %9s %9s %7s %7s %7s %8s %8s %8s\n", title,
-	       "requests", "answered", "no answer", "failed", "errors",
-	       "retries", "p50 us", "p99 us", "max us");
+	print_title(title);
 	for (i = 0; i < t->n && i < most; i++)
 		print_row(&t->rows[i]);
 	if (t->n > most)
@@ -307,6 +317,10 @@ static void print_text(struct stats *s)
 	print_table("SA queries", &s->attributes, 64);
 	print_counts("why there was no answer", &s->reasons);
 	print_table("requesters (LID, name)", &s->requesters, 20);
+	if (s->reports.requests) {
+		print_title("what OpenSM sent to subscribers");
+		print_row(&s->reports);
+	}
 }
 
 static json_t *row_json(const struct row *row)
@@ -345,13 +359,14 @@ static json_t *table_json(const struct table *t, bool counts)
 static void print_json(struct stats *s)
 {
 	json_t *o = need(json_pack(
-		"{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "records",
+		"{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "records",
 		(json_int_t)s->lines, "not_records", (json_int_t)s->bad,
 		"lost", (json_int_t)s->lost, "types",
 		table_json(&s->types, true), "sa", row_json(&s->all),
 		"queries", table_json(&s->attributes, false), "reasons",
 		table_json(&s->reasons, true), "requesters",
-		table_json(&s->requesters, false)));
+		table_json(&s->requesters, false), "reports",
+		row_json(&s->reports)));
 
 	json_dumpf(o, stdout, JSON_INDENT(1) | JSON_ENSURE_ASCII);
 	putchar('\n');
@@ -372,7 +387,8 @@ static void table_free(struct table *t)
 
 int stats_main(int argc, char **argv)
 {
-	struct stats s = { 0 };
+	static char reports[] = "Report";
+	struct stats s = { .reports.key = reports };
 	bool json = false;
 	int c, error = 0;
 
@@ -396,6 +412,7 @@ int stats_main(int argc, char **argv)
 	table_free(&s.reasons);
 	table_free(&s.types);
 	free(s.all.latency);
+	free(s.reports.latency);
 	return error;
 usage:
 	fputs("usage: osmsnoop stats [-j] FILE...\n", stderr);

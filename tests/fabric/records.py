@@ -79,7 +79,7 @@ def account(path):
             n["sm_received"] += 1
         elif r["type"] == "sa":
             here, there = "sa_received", "sa_sent"
-            if r["method"] == "Report":
+            if r.get("direction") == "sent":
                 here, there = there, here
             n[here] += 1 + r["retries"]
             if r["outcome"] == "answered":
@@ -125,7 +125,7 @@ def match(path, arguments):
             query["left"] = query["sends"]
             sent[key] = query
     for r in records(path):
-        if r["type"] != "sa" or r["method"] == "Report":
+        if r["type"] != "sa" or r.get("direction") == "sent":
             continue
         query = sent.get((int(r["tid"], 16), r["method"], r["attribute_id"]))
         if not query:

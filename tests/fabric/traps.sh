@@ -38,7 +38,7 @@ reports()
 recorded()
 {
 	fabric_jq sm 'select(.type == "sa" and .method == "Report" and
-		.requester.name == $n and .outcome == $o) |
+		.direction == "sent" and .requester.name == $n and .outcome == $o) |
 		"\(.tid[10:]) \(.notice.trap_number)"' --arg n "$1" --arg o "$2" |
 		sort
 }
@@ -174,8 +174,36 @@ is "$(recorded Hca6 failed)" "$(fabric_jq sm 'select(.type == "send_error" and
 	.method == "Report" and .peer.name == "Hca6" and
 	.completion == "timeout") | "\(.tid[10:]) 257"' | sort)" \
 	'Reports that cannot be delivered have failed, by a send error'
+is "$(fabric_jq sm 'select(.type == "sa" and
+	(.method == "Report") != (.direction == "sent"))')" '' \
+	'OpenSM sends Reports and nothing else that asks'
+check 'and the log says to whom' fabric_log sm \
+	'SNOOP: Report Notice to LID [0-9]* "Hca5"'
 check 'which are some' test -n "$(recorded Hca6 failed)" -a \
 	-n "$(recorded Hca5 answered)" -a -n "$(recorded Hca7 unanswered)"
+
+# the summary: Reports are no queries, and no subscriber a requester by them
+stats=$("$top_builddir/tools/osmsnoop" stats -j "$FABRIC_DIR/sm/trace")
+sums()
+{
+	fabric_jq sm "select(.type == \"sa\" and $1) | .outcome" | sort |
+		uniq -c | awk '{ print $2, $1 }' | paste -sd,
+}
+told()
+{
+	jq -r "$1 | to_entries[] | select(.value > 0 and (.key |
+		IN(\"answered\", \"failed\", \"unanswered\"))) |
+		\"\(.key) \(.value)\"" <<<"$stats" | sort | paste -sd,
+}
+is "$(told .reports)" "$(sums '.direction == "sent"')" \
+	'osmsnoop stats counts Reports by themselves'
+is "$(told .sa)" "$(sums '.direction != "sent"')" 'and queries without them'
+is "$(jq '.queries | keys[] | select(test("Report "))' <<<"$stats")" '' \
+	'nor are they among the queries'
+is "$(jq '[.requesters[].requests] | add == $s.sa.requests' \
+	--argjson s "$stats" <<<"$stats")" true 'or of a requester'
+is "$(jq '.reports | has("latency_us_max")' <<<"$stats")" true \
+	'but have a latency of their own'
 
 is "$(fabric_jq sm 'select(.type == "mad" and .class == "SubnDR" and
 	((.path // "") | test("^0(,[0-9]+)*$") | not))')" '' \

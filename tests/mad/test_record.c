@@ -421,11 +421,30 @@ START_TEST(test_sa_lines)
 	record.sa.status = 0x0300;
 	check_end("ERR_NO_RECORDS, 84 us, 2 retries");
 
+}
+END_TEST
+
+/* OpenSM asks: who is named is the one that it was sent to. */
+START_TEST(test_a_report_that_was_sent)
+{
 	start_sa(METHOD_REPORT, ATTR_NOTICE);
 	record.sa.records = 0;
+	record.sa.sent = true;
+	check_keys("time type direction requester tid method attribute "
+		   "attribute_id component_mask query notice outcome reason "
+		   "status status_code records bytes retries latency_us "
+		   "sm_key_used");
+	check_member("direction", "\"sent\"");
+	check_member("requester.lid", "7");
 	make_line();
 	ck_assert_int_eq(strncmp(line, "Report Notice to LID 7 ", 23), 0);
 	check_end("OK, 84 us");
+
+	/* a client's is a request like another */
+	record.sa.sent = false;
+	check_member("direction", NULL);
+	make_line();
+	ck_assert_int_eq(strncmp(line, "Report Notice from LID 7 ", 25), 0);
 }
 END_TEST
 
@@ -752,6 +771,7 @@ int main(void)
 	tcase_add_test(tcase, test_requester_that_is_not_known);
 	tcase_add_test(tcase, test_sa_without_a_response);
 	tcase_add_test(tcase, test_sa_lines);
+	tcase_add_test(tcase, test_a_report_that_was_sent);
 	tcase_add_test(tcase, test_words_and_names_of_each_reason);
 	tcase_add_test(tcase, test_mad_members);
 	tcase_add_test(tcase, test_directed_route);

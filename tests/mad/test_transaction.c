@@ -1384,6 +1384,7 @@ START_TEST(test_reports)
 	put();			/* a received response is never held */
 	g = take_answered(0);
 	ck_assert_uint_eq(g->method, METHOD_REPORT);
+	ck_assert(g->sa.sent);
 	ck_assert_uint_eq(g->sa.latency_ns, 84000);
 	put();
 	take(RECORD_MAD);
@@ -1393,8 +1394,9 @@ START_TEST(test_reports)
 	put_request(METHOD_REPORT, ATTR_NOTICE, 2);
 	ck_assert_uint_eq(outstanding(), 2);
 	transactions_flush(table);
-	take_sa(SA_UNANSWERED, SA_REASON_UNKNOWN, 0);
-	take_sa(SA_UNANSWERED, SA_REASON_UNSUPPORTED_METHOD, 0);
+	ck_assert(take_sa(SA_UNANSWERED, SA_REASON_UNKNOWN, 0)->sa.sent);
+	ck_assert(!take_sa(SA_UNANSWERED, SA_REASON_UNSUPPORTED_METHOD, 0)
+		  ->sa.sent);
 
 	report(3);
 	make(CLASS_SUBN_ADM, METHOD_REPORT, ATTR_NOTICE, 3, true);
