@@ -377,8 +377,6 @@ size_t record_json(const struct record *r, char *buf, size_t size)
 	case RECORD_STATE:
 		jw_string(&j, "state", r->state.state);
 		jw_string(&j, "sm_state", r->state.sm_state);
-		if (r->state.text)
-			jw_string(&j, "text", r->state.text);
 		break;
 	case RECORD_LOSS:
 		jw_string(&j, "where", r->loss.where);
@@ -585,10 +583,6 @@ static void state_line(struct words *w, const struct state_record *s)
 	if (s->sm_state) {
 		words_add(w, ", SM is ");
 		add_word(w, s->sm_state);
-	}
-	if (s->text) {
-		words_add(w, ": ");
-		add_word(w, s->text);
 	}
 }
 

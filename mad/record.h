@@ -95,7 +95,6 @@ struct alert_record {
 struct state_record {
 	const char *state;	/* "sm_state", "sweep_start", "sweep_done", ... */
 	const char *sm_state;	/* "master", ... or NULL */
-	const char *text;	/* more, or NULL */
 };
 
 struct loss_record {

@@ -103,7 +103,7 @@ def main():
                     n["first"] = kind
                 n["last"] = kind
                 if kind == "sa":
-                    if record["method"] == "Report":
+                    if record.get("direction") == "sent":
                         n["reports"] += 1
                     else:
                         n[record["outcome"]] += 1

@@ -15,6 +15,7 @@
 #include "field.h"
 #include "json.h"
 #include "json_read.h"
+#include "../run.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 #define NO_BIT UINT64_C(0)
@@ -1340,8 +1341,6 @@ int main(void)
 {
 	Suite *suite = suite_create("attributes");
 	TCase *tcase = tcase_create("attributes");
-	SRunner *runner;
-	int failed;
 
 	tcase_set_timeout(tcase, 300);
 	tcase_add_test(tcase, unknown_attributes);
@@ -1372,10 +1371,5 @@ int main(void)
 	tcase_add_test(tcase, every_byte_in_text_is_printable);
 	tcase_add_test(tcase, random_queries);
 	suite_add_tcase(suite, tcase);
-
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run(suite);
 }

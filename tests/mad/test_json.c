@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "json.h"
+#include "../run.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -394,8 +395,6 @@ int main(void)
 {
 	Suite *suite = suite_create("json");
 	TCase *tcase = tcase_create("json");
-	SRunner *runner;
-	int failed;
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, test_bytes_that_are_not_utf8);
@@ -409,9 +408,5 @@ int main(void)
 	tcase_add_test(tcase, test_gids_as_inet_ntop_writes_them);
 	tcase_add_test(tcase, test_times_as_gmtime_has_them);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run(suite);
 }

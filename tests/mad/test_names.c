@@ -8,6 +8,7 @@
 
 #include "attributes.h"
 #include "names.h"
+#include "../run.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -356,8 +357,6 @@ int main(void)
 {
 	Suite *suite = suite_create("names");
 	TCase *tcase = tcase_create("names");
-	SRunner *runner;
-	int failed;
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, no_name_for_unknown_numbers);
@@ -373,10 +372,5 @@ int main(void)
 	tcase_add_test(tcase, sm_states);
 	tcase_add_test(tcase, sa_statuses);
 	suite_add_tcase(suite, tcase);
-
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run(suite);
 }

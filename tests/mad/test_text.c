@@ -16,6 +16,7 @@
 #include "field.h"
 #include "json.h"
 #include "text.h"
+#include "../run.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -266,8 +267,6 @@ int main(void)
 {
 	Suite *suite = suite_create("text");
 	TCase *tcase = tcase_create("text");
-	SRunner *runner;
-	int failed;
 
 	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, test_bytes_that_are_not_utf8);
@@ -277,9 +276,5 @@ int main(void)
 	tcase_add_test(tcase, test_text_in_both);
 	tcase_add_test(tcase, test_no_escape_is_cut);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run(suite);
 }

@@ -14,6 +14,7 @@
 
 #include "attributes.h"
 #include "transaction.h"
+#include "../run.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 #define MS UINT64_C(1000000)
@@ -1801,8 +1802,6 @@ int main(void)
 {
 	Suite *suite = suite_create("transaction");
 	TCase *tcase = tcase_create("transaction");
-	SRunner *runner;
-	int failed;
 
 	tcase_set_timeout(tcase, 120);
 	tcase_add_checked_fixture(tcase, setup, teardown);
@@ -1856,9 +1855,5 @@ int main(void)
 	tcase_add_test(tcase, test_memory_of_the_default_table);
 	tcase_add_test(tcase, test_cost_is_flat);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run(suite);
 }

@@ -10,6 +10,7 @@
 #include "json.h"
 #include "json_read.h"
 #include "trap.h"
+#include "../run.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -601,8 +602,6 @@ int main(void)
 {
 	Suite *suite = suite_create("trap");
 	TCase *tcase = tcase_create("trap");
-	SRunner *runner;
-	int failed;
 
 	tcase_set_timeout(tcase, 300);
 	tcase_add_test(tcase, no_notice);
@@ -626,10 +625,5 @@ int main(void)
 	tcase_add_test(tcase, other_numbers_are_raw);
 	tcase_add_test(tcase, random_notices);
 	suite_add_tcase(suite, tcase);
-
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run(suite);
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "fabric.h"
+#include "../run.h"
 
 enum { LIDS = 48000, PORTS_A_NODE = 2 };
 
@@ -145,8 +146,6 @@ int main(void)
 {
 	Suite *suite = suite_create("fabric");
 	TCase *tcase = tcase_create("fabric");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_set_timeout(tcase, 60);
@@ -155,9 +154,5 @@ int main(void)
 	tcase_add_test(tcase, test_never_waits);
 	tcase_add_test(tcase, test_all_lids_without_opensm);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run(suite);
 }

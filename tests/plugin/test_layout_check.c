@@ -12,6 +12,7 @@
 #include <opensm/osm_version.h>
 
 #include "layout_check.h"
+#include "../run.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -138,8 +139,6 @@ int main(void)
 {
 	Suite *suite = suite_create("layout_check");
 	TCase *tcase = tcase_create("layout_check");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, test_each_pointer);
@@ -148,9 +147,5 @@ int main(void)
 	tcase_add_test(tcase, test_shifted);
 	tcase_add_test(tcase, test_right);
 	suite_add_tcase(suite, tcase);
-
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run(suite);
 }

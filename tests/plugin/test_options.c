@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "options.h"
+#include "../run.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -733,8 +734,6 @@ int main(void)
 {
 	Suite *suite = suite_create("options");
 	TCase *refuse = tcase_create("refused"), *take = tcase_create("taken");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_test(refuse, test_malformed_words);
 	tcase_add_test(refuse, test_numbers_refused);
@@ -756,9 +755,5 @@ int main(void)
 	tcase_add_test(take, test_man_page_has_all);
 	tcase_add_test(take, test_sample_is_a_config);
 	suite_add_tcase(suite, take);
-
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run(suite);
 }

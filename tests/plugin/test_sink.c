@@ -128,7 +128,7 @@ START_TEST(test_too_long)
 	char *text = malloc(100000);
 	struct record r = {
 		.type = RECORD_STATE,
-		.state = { .state = "x", .text = text },
+		.state = { .state = text },
 	};
 
 	memset(text, 'x', 99999);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "storm.h"
+#include "../run.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -417,8 +418,6 @@ int main(void)
 {
 	Suite *suite = suite_create("storm");
 	TCase *tcase = tcase_create("storm");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, test_what_is_no_lid);
@@ -437,9 +436,5 @@ int main(void)
 	tcase_add_test(tcase, test_out_of_order);
 	tcase_add_test(tcase, test_nobody_resolves);
 	suite_add_tcase(suite, tcase);
-
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run(suite);
 }
