@@ -22,6 +22,8 @@ enum {
 	RING_DEFAULT = 16 * 1024 * 1024,
 	RING_MIN = 64 * 1024,
 	RING_MAX = 1024 * 1024 * 1024,
+	/* a larger osm_snoop_bind_info_t is no structure but a stray number */
+	INFO_MAX = 4096,
 };
 
 /*
@@ -205,6 +207,36 @@ static bool sample_is_valid(const osm_snoop_sample_t *s)
 	       (uintptr_t)s->p_variable % s->size == 0;
 }
 
+/*
+ * A caller that was built with a later header has a larger structure. What it
+ * does not use is zero there, and then this library can serve it.
+ */
+static ib_api_status_t info_copy(const osm_snoop_bind_info_t *p_info,
+				 osm_snoop_bind_info_t *info)
+{
+	const uint8_t *bytes = (const uint8_t *)p_info;
+	size_t size = p_info->size, i;
+
+	if (size < sizeof(*info)) {
+		snoop_error("osm_snoop_bind_info_t.size is %zu, this library needs %zu",
+			    size, sizeof(*info));
+		return IB_INVALID_PARAMETER;
+	}
+	if (size > INFO_MAX) {
+		snoop_error("osm_snoop_bind_info_t.size is %zu, at most %d are accepted",
+			    size, INFO_MAX);
+		return IB_INVALID_PARAMETER;
+	}
+	for (i = sizeof(*info); i < size; i++)
+		if (bytes[i]) {
+			snoop_error("osm_snoop_bind_info_t.size is %zu, this library knows %zu, and byte %zu beyond them is not zero",
+				    size, sizeof(*info), i);
+			return IB_INVALID_PARAMETER;
+		}
+	memcpy(info, p_info, sizeof(*info));
+	return IB_SUCCESS;
+}
+
 /* Check what the caller wants and fill in the defaults. */
 static ib_api_status_t info_check(const osm_snoop_bind_info_t *p_info,
 				  osm_snoop_bind_info_t *info)
@@ -214,12 +246,8 @@ static ib_api_status_t info_check(const osm_snoop_bind_info_t *p_info,
 	const uint32_t both = OSM_SNOOP_SENDS | OSM_SNOOP_RECEIVES;
 	uint32_t i;
 
-	if (p_info->size != sizeof(*info)) {
-		snoop_error("osm_snoop_bind_info_t.size is %zu, this library's is %zu",
-			    p_info->size, sizeof(*info));
+	if (info_copy(p_info, info) != IB_SUCCESS)
 		return IB_INVALID_PARAMETER;
-	}
-	*info = *p_info;
 	if (info->flags & ~known) {
 		snoop_error("flags 0x%x: known are 0x%x (OSM_SNOOP_SENDS, OSM_SNOOP_RECEIVES, OSM_SNOOP_REASSEMBLE)",
 			    info->flags, known);

@@ -107,7 +107,10 @@ typedef struct _osm_snoop_bind_info {
 /*
 * FIELDS
 *	size
-*		sizeof(osm_snoop_bind_info_t) of the caller.
+*		sizeof(osm_snoop_bind_info_t) of the caller. The structure
+*		may grow at its end. One that is larger than this library's
+*		(up to 4096 bytes) is taken when all beyond is zero, a smaller
+*		one is refused; nothing beyond size is read.
 *
 *	port_guid
 *		Network byte order. 0 is the default port; for the tap, every

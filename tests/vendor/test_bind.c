@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <vendor/osm_vendor_snoop.h>
@@ -225,10 +226,12 @@ static const struct bad_info {
 	const char *reason;
 	osm_snoop_bind_info_t info;
 } bad_infos[] = {
-	{ "size is 0", { .size = 0 } },
-	{ "size is 1,", { .size = 1 } },
-	{ "size is", { .size = SIZE - 8 } },
-	{ "size is", { .size = SIZE + 8 } },
+	{ "size is 0, this library needs 72", { .size = 0 } },
+	{ "size is 1, this library needs 72", { .size = 1 } },
+	{ "size is 64, this library needs 72", { .size = SIZE - 8 } },
+	{ "size is 71, this library needs 72", { .size = SIZE - 1 } },
+	{ "size is 4097, at most 4096", { .size = 4097 } },
+	{ "size is 18446744073709551615, at most", { .size = SIZE_MAX } },
 	{ "flags 0x8:", { .size = SIZE, .flags = 8 } },
 	{ "flags 0x80000003:", { .size = SIZE, .flags = 0x80000003 } },
 	{ "65 filters", { .size = SIZE, .p_filters = filters,
@@ -275,6 +278,71 @@ START_TEST(bad_info)
 {
 	refused(osm_vendor_snoop_bind(&vendor, &bad_infos[_i].info, &pool,
 				      on_capture, NULL), bad_infos[_i].reason);
+}
+END_TEST
+
+/* An info of `size` bytes that ends where nothing can be read any more. */
+struct edge {
+	uint8_t *pages;
+	osm_snoop_bind_info_t *info;
+};
+
+static struct edge edge_new(size_t size)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct edge e;
+
+	e.pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	check(e.pages != MAP_FAILED);
+	check(!mprotect(e.pages + page, page, PROT_NONE));
+	e.info = (osm_snoop_bind_info_t *)(e.pages + page - size);
+	e.info->size = size;
+	return e;
+}
+
+static void edge_free(struct edge *e)
+{
+	munmap(e->pages, 2 * (size_t)sysconf(_SC_PAGESIZE));
+}
+
+static const size_t small_sizes[] = { 8, 16, SIZE - 8 };
+
+START_TEST(small_info_is_not_read)
+{
+	struct edge e = edge_new(small_sizes[_i]);
+
+	refused(osm_vendor_snoop_bind(&vendor, e.info, &pool, on_capture,
+				      NULL), "this library needs 72");
+	edge_free(&e);
+}
+END_TEST
+
+static const size_t large_sizes[] = { SIZE, SIZE + 8, 2 * SIZE, 4096 };
+
+/* From a later header: it is served as long as nothing is set that is new. */
+START_TEST(large_info)
+{
+	size_t size = large_sizes[_i], i;
+	struct edge e = edge_new(size);
+	uint8_t *bytes = (uint8_t *)e.info;
+	struct got g = { 0 };
+	char reason[128];
+
+	e.info->ring_size = RING_MIN;
+	for (i = SIZE; i < size; i++) {
+		if (i != SIZE && i != size - 1)
+			continue;
+		bytes[i] = 1;
+		snprintf(reason, sizeof(reason),
+			 "size is %zu, this library knows 72, and byte %zu",
+			 size, i);
+		refused(osm_vendor_snoop_bind(&vendor, e.info, &pool,
+					      on_capture, &g), reason);
+		bytes[i] = 0;
+	}
+	osm_vendor_snoop_unbind(bind_with(e.info, &g));
+	edge_free(&e);
 }
 END_TEST
 
@@ -723,6 +791,10 @@ int main(void)
 	tcase_add_test(tc, null_arguments);
 	tcase_add_loop_test(tc, bad_info, 0,
 			    sizeof(bad_infos) / sizeof(bad_infos[0]));
+	tcase_add_loop_test(tc, small_info_is_not_read, 0,
+			    sizeof(small_sizes) / sizeof(small_sizes[0]));
+	tcase_add_loop_test(tc, large_info, 0,
+			    sizeof(large_sizes) / sizeof(large_sizes[0]));
 	tcase_add_test(tc, good_info);
 	tcase_add_test(tc, no_more_binds);
 	tcase_add_test(tc, bad_handles);
