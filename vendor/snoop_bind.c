@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-#include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -12,7 +12,6 @@
 #include "error.h"
 #include "layout.h"
 #include "source.h"
-#include "tap.h"
 
 static const struct source *const sources[] = {
 	&source_tap,
@@ -298,6 +297,7 @@ osm_vendor_snoop_bind(osm_vendor_t *p_vend, const osm_snoop_bind_info_t *p_info,
 {
 	osm_snoop_bind_info_t info;
 	const struct source *source;
+	osm_snoop_stats_t stats;
 	struct snoop_bind *b;
 	void *state;
 
@@ -325,10 +325,11 @@ osm_vendor_snoop_bind(osm_vendor_t *p_vend, const osm_snoop_bind_info_t *p_info,
 		goto release;
 	if (!bind_start(b, source, state, p_mad_pool, callback, context))
 		goto close;
-	if (tap_untapped())
+	osm_vendor_snoop_get_stats(b, &stats);
+	if (stats.untapped)
 		osm_log_v2(p_vend->p_log, OSM_LOG_ERROR, OSMSNOOP_FILE_ID,
-			   "ERR 5D12: %u binds of the vendor layer are not seen receiving: the tap has no room for them\n",
-			   tap_untapped());
+			   "ERR 5D12: %" PRIu64 " binds of the vendor layer are not seen receiving: the tap has no room for them\n",
+			   stats.untapped);
 	return b;
 
 close:
@@ -367,6 +368,7 @@ void osm_vendor_snoop_unbind(osm_bind_handle_t h_bind)
 	pthread_join(b->thread, NULL);
 
 	pthread_mutex_lock(&binds_mutex);
+	b->last = (osm_snoop_stats_t){ 0 };
 	b->source->get_stats(b->state, &b->last);
 	b->source->close(b->state);
 	b->state = NULL;
@@ -390,6 +392,7 @@ ib_api_status_t osm_vendor_snoop_get_stats(osm_bind_handle_t h_bind,
 		snoop_error("%p is no snoop bind", (void *)h_bind);
 		return IB_INVALID_PARAMETER;
 	}
+	*p_stats = (osm_snoop_stats_t){ 0 };
 	if (b->state)
 		b->source->get_stats(b->state, p_stats);
 	else

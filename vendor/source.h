@@ -42,7 +42,10 @@ struct source {
 	/* Capture no more; next() hands over what there is. Any thread. */
 	void (*stop)(void *state);
 
-	/* Fills in all but delivered, lost_memory and truncated. Any thread. */
+	/*
+	 * Fills in all that it knows but delivered, lost_memory and truncated;
+	 * the rest is zero already. Any thread.
+	 */
 	void (*get_stats)(void *state, osm_snoop_stats_t *stats);
 
 	void (*close)(void *state);

@@ -312,8 +312,7 @@ static void tap_source_get_stats(void *state, osm_snoop_stats_t *stats)
 	stats->seen = tap.seen;
 	stats->passed = tap.passed;
 	stats->lost_ring = tap.lost;
-	stats->ring_bytes = 0;
-	stats->ring_size = 0;
+	stats->untapped = tap_untapped();
 	for (i = 0; i < t->n_rings; i++) {
 		stats->ring_bytes += ring_used(&t->rings[i]);
 		stats->ring_size += t->rings[i].size;

@@ -233,6 +233,10 @@ typedef struct _osm_snoop_stats {
 	 * osm_vendor_send before this have been sent, unless their completion
 	 * in error was captured, not later than this */
 	uint64_t sends_done_ns;
+	/* binds of the vendor layer in this process that the tap had no room
+	 * for: what these receive is not seen; 0 of another source */
+	uint64_t untapped;
+	uint64_t reserved[6];	/* zero, until they have a name */
 } osm_snoop_stats_t;
 
 /****d* OpenSM: Vendor Snoop/osm_vend_snoop_callback_t

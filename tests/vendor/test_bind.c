@@ -346,6 +346,42 @@ START_TEST(large_info)
 }
 END_TEST
 
+/*
+ * The tap keeps 1,024 clients of the vendor layer; who comes later is not seen
+ * receiving, and who snoops is told.
+ */
+START_TEST(untapped_binds)
+{
+	enum { CLIENTS = 1024, MORE = 3 };
+	static char contexts[CLIENTS + MORE];
+	static void *handles[CLIENTS + MORE];
+	osm_snoop_bind_info_t info = info_default();
+	struct got g = { 0 };
+	osm_snoop_stats_t s;
+	osm_bind_handle_t h;
+	int i;
+
+	h = bind_with(&info, &g);
+	ck_assert_uint_eq(stats_of(h).untapped, 0);
+	ck_assert(!log_has("ERR 5D12"));
+	/* the fixture has one already */
+	for (i = 0; i < CLIENTS - 1 + MORE; i++)
+		handles[i] = osm_vendor_bind(&vendor, NULL, &pool, client_recv,
+					     client_send_err, &contexts[i]);
+	ck_assert_uint_eq(stats_of(h).untapped, MORE);
+	osm_vendor_snoop_unbind(h);
+	ck_assert_uint_eq(stats_of(h).untapped, MORE);
+	h = bind_with(&info, &g);
+	ck_assert(log_has("ERR 5D12: 3 binds of the vendor layer are not seen receiving"));
+	osm_vendor_snoop_unbind(h);
+	s = stats_of(h);
+	for (i = 0; i < 6; i++)
+		ck_assert_uint_eq(s.reserved[i], 0);
+	for (i = 0; i < CLIENTS - 1 + MORE; i++)
+		free(handles[i]);
+}
+END_TEST
+
 /* The other side of each limit. */
 START_TEST(good_info)
 {
@@ -494,6 +530,9 @@ START_TEST(delivered_in_order)
 	ck_assert_uint_eq(s.delivered, 5000);
 	ck_assert_uint_eq(s.lost_ring + s.lost_memory + s.truncated, 0);
 	ck_assert_uint_eq(s.ring_size, 4 * 1024 * 1024);
+	ck_assert_uint_eq(s.untapped, 0);
+	for (i = 0; i < sizeof(s.reserved) / sizeof(s.reserved[0]); i++)
+		ck_assert_uint_eq(s.reserved[i], 0);
 	osm_vendor_snoop_unbind(h);
 	ck_assert_uint_eq(stats_of(h).delivered, 5000);
 	ck_assert_uint_eq(stats_of(h).ring_bytes, 0);
@@ -795,6 +834,7 @@ int main(void)
 			    sizeof(small_sizes) / sizeof(small_sizes[0]));
 	tcase_add_loop_test(tc, large_info, 0,
 			    sizeof(large_sizes) / sizeof(large_sizes[0]));
+	tcase_add_test(tc, untapped_binds);
 	tcase_add_test(tc, good_info);
 	tcase_add_test(tc, no_more_binds);
 	tcase_add_test(tc, bad_handles);

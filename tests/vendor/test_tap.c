@@ -747,7 +747,7 @@ START_TEST(request_before_response)
 	uint64_t requests = 0, responses = 0, last = 0;
 	struct source_capture c;
 	pthread_t threads[2];
-	osm_snoop_stats_t stats;
+	osm_snoop_stats_t stats = { 0 };
 	void *state;
 
 	order_bind = bind_client(&vendor, &client);
@@ -924,7 +924,7 @@ START_TEST(counters_after_stop)
 	struct double_bind *b = bind_client(&vendor, &client);
 	osm_snoop_bind_info_t info = { .size = sizeof(info), .flags = BOTH,
 				       .ring_size = RING_BYTES };
-	osm_snoop_stats_t stats;
+	osm_snoop_stats_t stats = { 0 };
 	void *first, *second;
 
 	ck_assert_int_eq(source_tap.open(&vendor, &info, &first), IB_SUCCESS);
@@ -936,6 +936,7 @@ START_TEST(counters_after_stop)
 	source_tap.get_stats(first, &stats);
 	ck_assert_uint_eq(stats.seen, 2);
 	ck_assert_uint_eq(stats.passed, 2);
+	stats = (osm_snoop_stats_t){ 0 };
 	source_tap.get_stats(second, &stats);
 	ck_assert_uint_eq(stats.seen, 1);
 	source_tap.close(first);
