@@ -13,10 +13,6 @@
 #include "layout.h"
 #include "source.h"
 
-static const struct source *const sources[] = {
-	&source_tap,
-};
-
 enum {
 	RING_DEFAULT = 16 * 1024 * 1024,
 	RING_MIN = 64 * 1024,
@@ -149,7 +145,8 @@ static ib_api_status_t thread_start(struct snoop_bind *b)
 			    strerror(error));
 		return IB_INSUFFICIENT_RESOURCES;
 	}
-	snprintf(name, sizeof(name), "osmsnoop-%s", b->source->name);
+	snprintf(name, sizeof(name), "osmsnoop-%s",
+		 osm_vendor_snoop_source_name(b->source->id));
 	pthread_setname_np(b->thread, name);
 	return IB_SUCCESS;
 }
@@ -176,27 +173,6 @@ static bool bind_start(struct snoop_bind *b, const struct source *source,
 		b->state = NULL;
 	pthread_mutex_unlock(&binds_mutex);
 	return started;
-}
-
-static const struct source *source_find(osm_snoop_source_t id)
-{
-	size_t i;
-
-	if (id == OSM_SNOOP_SOURCE_AUTO)
-		id = OSM_SNOOP_SOURCE_TAP;
-	for (i = 0; i < sizeof(sources) / sizeof(sources[0]); i++)
-		if (sources[i]->id == id)
-			return sources[i];
-	return NULL;
-}
-
-static const char *source_names(osm_snoop_source_t id)
-{
-	static const char *const names[] = { "AUTO", "TAP", "KERNEL", "BPF",
-					     "STREAM" };
-
-	return (unsigned)id < sizeof(names) / sizeof(names[0]) ?
-		       names[id] : "an unknown number";
 }
 
 static bool sample_is_valid(const osm_snoop_sample_t *s)
@@ -310,18 +286,13 @@ osm_vendor_snoop_bind(osm_vendor_t *p_vend, const osm_snoop_bind_info_t *p_info,
 	}
 	if (info_check(p_info, &info) != IB_SUCCESS)
 		goto fail;
-	source = source_find(info.source);
-	if (!source) {
-		snoop_error("source %s is not built in; accepted are AUTO and TAP",
-			    source_names(info.source));
-		goto fail;
-	}
 	b = bind_get(p_vend);
 	if (!b) {
 		snoop_error("no memory for a bind");
 		goto fail;
 	}
-	if (source->open(p_vend, &info, &state) != IB_SUCCESS)
+	source = source_open(p_vend, &info, &state);
+	if (!source)
 		goto release;
 	if (!bind_start(b, source, state, p_mad_pool, callback, context))
 		goto close;
@@ -402,4 +373,19 @@ ib_api_status_t osm_vendor_snoop_get_stats(osm_bind_handle_t h_bind,
 	p_stats->truncated = atomic_load(&b->truncated);
 	pthread_mutex_unlock(&binds_mutex);
 	return IB_SUCCESS;
+}
+
+osm_snoop_source_t osm_vendor_snoop_get_source(osm_bind_handle_t h_bind)
+{
+	osm_snoop_source_t source = OSM_SNOOP_SOURCE_AUTO;
+	struct snoop_bind *b;
+
+	pthread_mutex_lock(&binds_mutex);
+	b = bind_find(h_bind);
+	if (b)
+		source = b->source->id;
+	pthread_mutex_unlock(&binds_mutex);
+	if (!b)
+		snoop_error("%p is no snoop bind", (void *)h_bind);
+	return source;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A source hands over captures. Adding one is one file and one line in the
- * table of snoop_bind.c. A source calls nobody back, knows no pool and no
+ * A source hands over captures. Adding one is one file and one line in
+ * source_table.c. A source calls nobody back, knows no pool and no
  * callback, and is used by one thread, but for stop and get_stats.
  */
 #ifndef OSMSNOOP_SOURCE_H
@@ -22,7 +22,6 @@ struct source_capture {
 
 struct source {
 	osm_snoop_source_t id;
-	const char *name;
 
 	/*
 	 * Begin to capture. `info` was checked and is complete (defaults
@@ -52,5 +51,16 @@ struct source {
 };
 
 extern const struct source source_tap;
+
+/* Those that are built in, in the order in which AUTO tries them, then NULL. */
+extern const struct source *const source_table[];
+
+/*
+ * Open the source that `info` names, or for AUTO the first that opens, and
+ * note in `info` which. NULL when there is none: the reason is in
+ * snoop_error().
+ */
+const struct source *source_open(osm_vendor_t *p_vend,
+				 osm_snoop_bind_info_t *info, void **state);
 
 #endif /* OSMSNOOP_SOURCE_H */

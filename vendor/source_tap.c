@@ -330,7 +330,6 @@ static void tap_source_close(void *state)
 
 const struct source source_tap = {
 	.id = OSM_SNOOP_SOURCE_TAP,
-	.name = "tap",
 	.open = tap_source_open,
 	.next = tap_source_next,
 	.stop = tap_source_stop,

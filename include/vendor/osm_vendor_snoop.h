@@ -38,8 +38,10 @@ typedef enum _osm_snoop_source {
 /*
 * VALUES
 *	OSM_SNOOP_SOURCE_AUTO
-*		KERNEL where the kernel accepts the registration, else TAP.
-*		(This version has TAP alone, so AUTO is TAP.)
+*		The first that opens of those built into this version, in a
+*		fixed order: KERNEL where the kernel accepts the registration,
+*		else TAP. When one before it does not open, a line in the
+*		OpenSM log (INFO) says why. This version has TAP alone.
 *
 *	OSM_SNOOP_SOURCE_TAP
 *		The vendor layer of this process, whatever its ports and
@@ -48,6 +50,10 @@ typedef enum _osm_snoop_source {
 *
 *	OSM_SNOOP_SOURCE_KERNEL, OSM_SNOOP_SOURCE_BPF, OSM_SNOOP_SOURCE_STREAM
 *		Not built into this version; a bind with them is refused.
+*
+* SEE ALSO
+*	osm_vendor_snoop_source_name, osm_vendor_snoop_source_is_built_in,
+*	osm_vendor_snoop_get_source
 *****/
 
 /* Flags of osm_snoop_bind_info_t */
@@ -374,6 +380,54 @@ ib_api_status_t osm_vendor_snoop_get_stats(osm_bind_handle_t h_bind,
 * RETURN VALUE
 *	IB_SUCCESS, or IB_INVALID_PARAMETER for a handle or pointer that is
 *	none.
+*****/
+
+/****f* OpenSM: Vendor Snoop/osm_vendor_snoop_get_source
+* NAME
+*	osm_vendor_snoop_get_source
+*
+* DESCRIPTION
+*	Which source a bind uses, or used: what AUTO has become. Any thread.
+*
+* SYNOPSIS
+*/
+osm_snoop_source_t osm_vendor_snoop_get_source(osm_bind_handle_t h_bind);
+/*
+* RETURN VALUE
+*	Never AUTO, but for a handle that is none.
+*****/
+
+/****f* OpenSM: Vendor Snoop/osm_vendor_snoop_source_name
+* NAME
+*	osm_vendor_snoop_source_name
+*
+* DESCRIPTION
+*	The name of a source, built in or not, for messages and options.
+*	Any thread.
+*
+* SYNOPSIS
+*/
+const char *osm_vendor_snoop_source_name(osm_snoop_source_t source);
+/*
+* RETURN VALUE
+*	"auto", "tap", "kernel", "bpf" or "stream", never to be freed; NULL
+*	for another number.
+*****/
+
+/****f* OpenSM: Vendor Snoop/osm_vendor_snoop_source_is_built_in
+* NAME
+*	osm_vendor_snoop_source_is_built_in
+*
+* DESCRIPTION
+*	Does this version take the source? Whether it opens in this process,
+*	on this machine, a bind will tell. Any thread.
+*
+* SYNOPSIS
+*/
+boolean_t osm_vendor_snoop_source_is_built_in(osm_snoop_source_t source);
+/*
+* RETURN VALUE
+*	TRUE for AUTO and for each source that is there, else FALSE.
 *****/
 
 /****f* OpenSM: Vendor Snoop/osm_vendor_snoop_strerror

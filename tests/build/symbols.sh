@@ -38,7 +38,10 @@ osm_vendor_send@OSMVENDOR_2.0
 osm_vendor_snoop_attach@OSMVENDOR_SNOOP_1.0
 osm_vendor_snoop_bind@OSMVENDOR_SNOOP_1.0
 osm_vendor_snoop_detach@OSMVENDOR_SNOOP_1.0
+osm_vendor_snoop_get_source@OSMVENDOR_SNOOP_1.0
 osm_vendor_snoop_get_stats@OSMVENDOR_SNOOP_1.0
+osm_vendor_snoop_source_is_built_in@OSMVENDOR_SNOOP_1.0
+osm_vendor_snoop_source_name@OSMVENDOR_SNOOP_1.0
 osm_vendor_snoop_strerror@OSMVENDOR_SNOOP_1.0
 osm_vendor_snoop_unbind@OSMVENDOR_SNOOP_1.0
 umad_filter_match@OSMVENDOR_SNOOP_1.0" "$(exports "$vendor")"

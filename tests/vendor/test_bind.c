@@ -263,14 +263,14 @@ static const struct bad_info {
 	{ "a ring of", { .size = SIZE, .ring_size = SIZE_MAX } },
 	{ "a snap length of 1 bytes", { .size = SIZE, .snap_length = 1 } },
 	{ "a snap length of 23 bytes", { .size = SIZE, .snap_length = 23 } },
-	{ "source KERNEL is not built in", {
+	{ "source kernel is not built in; accepted are auto and tap", {
 		.size = SIZE, .source = OSM_SNOOP_SOURCE_KERNEL } },
-	{ "source BPF is not built in", {
+	{ "source bpf is not built in; accepted are auto and tap", {
 		.size = SIZE, .source = OSM_SNOOP_SOURCE_BPF } },
-	{ "source STREAM is not built in", {
+	{ "source stream is not built in; accepted are auto and tap", {
 		.size = SIZE, .source = OSM_SNOOP_SOURCE_STREAM,
 		.source_arg = "/run/socket" } },
-	{ "source an unknown number", {
+	{ "source number 5 is not built in; accepted are auto and tap", {
 		.size = SIZE, .source = (osm_snoop_source_t)5 } },
 };
 
@@ -387,6 +387,7 @@ START_TEST(good_info)
 {
 	osm_snoop_bind_info_t info = info_default();
 	struct got g = { 0 };
+	osm_bind_handle_t h;
 	unsigned i;
 
 	for (i = 0; i < 6; i++) {
@@ -400,7 +401,12 @@ START_TEST(good_info)
 		info.source = i & 1 ? OSM_SNOOP_SOURCE_TAP :
 				      OSM_SNOOP_SOURCE_AUTO;
 		info.ring_size = RING_MIN + i;
-		osm_vendor_snoop_unbind(bind_with(&info, &g));
+		h = bind_with(&info, &g);
+		ck_assert_int_eq(osm_vendor_snoop_get_source(h),
+				 OSM_SNOOP_SOURCE_TAP);
+		osm_vendor_snoop_unbind(h);
+		ck_assert_int_eq(osm_vendor_snoop_get_source(h),
+				 OSM_SNOOP_SOURCE_TAP);
 	}
 }
 END_TEST
@@ -441,6 +447,10 @@ START_TEST(bad_handles)
 			 IB_INVALID_PARAMETER);
 	osm_vendor_snoop_unbind(NULL);
 	osm_vendor_snoop_unbind(&g);
+	ck_assert_int_eq(osm_vendor_snoop_get_source(NULL),
+			 OSM_SNOOP_SOURCE_AUTO);
+	ck_assert_int_eq(osm_vendor_snoop_get_source(&g),
+			 OSM_SNOOP_SOURCE_AUTO);
 	/* a handle of the vendor layer is none of ours */
 	osm_vendor_snoop_unbind(wire);
 
