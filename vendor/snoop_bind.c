@@ -31,6 +31,7 @@ struct snoop_bind {
 	struct snoop_bind *next;
 	bool in_use;
 	bool bound;		/* delivering; false once an unbind began */
+	uint64_t unbinds;	/* that have finished */
 	const struct source *source;
 	void *state;
 	osm_mad_pool_t *p_mad_pool;
@@ -45,6 +46,10 @@ struct snoop_bind {
 
 static struct snoop_bind *binds;
 static pthread_mutex_t binds_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t unbind_finished = PTHREAD_COND_INITIALIZER;
+
+/* The bind whose callbacks this thread makes. */
+static _Thread_local const struct snoop_bind *delivering;
 
 static struct snoop_bind *bind_get(osm_vendor_t *p_vend)
 {
@@ -120,6 +125,7 @@ static void *deliver_all(void *context)
 	uint64_t lost = 0;
 	int n;
 
+	delivering = b;
 	while ((n = b->source->next(b->state, &capture)) >= 0) {
 		if (!n)
 			continue;
@@ -314,37 +320,56 @@ fail:
 	return OSM_BIND_INVALID_HANDLE;
 }
 
-void osm_vendor_snoop_unbind(osm_bind_handle_t h_bind)
+/* With binds_mutex held: end the bind, which is let go meanwhile. */
+static void bind_end(struct snoop_bind *b)
 {
-	struct snoop_bind *b;
-	bool mine;
-
-	pthread_mutex_lock(&binds_mutex);
-	b = bind_find(h_bind);
-	if (!b || !b->bound) {
-		pthread_mutex_unlock(&binds_mutex);
-		snoop_error("%p is no snoop bind", (void *)h_bind);
-		return;
-	}
-	mine = pthread_equal(b->thread, pthread_self());
-	b->bound = mine;
+	b->bound = false;
 	pthread_mutex_unlock(&binds_mutex);
-	if (mine) {
-		snoop_error("a callback cannot unbind its own snoop bind");
-		snoop_error_log(b->p_vend->p_log, "5D11");
-		return;
-	}
-
 	b->source->stop(b->state);
 	pthread_join(b->thread, NULL);
-
 	pthread_mutex_lock(&binds_mutex);
 	b->last = (osm_snoop_stats_t){ 0 };
 	b->source->get_stats(b->state, &b->last);
 	b->source->close(b->state);
 	b->state = NULL;
 	b->in_use = false;
+	b->unbinds++;
+	pthread_cond_broadcast(&unbind_finished);
+}
+
+/* With binds_mutex held: wait for the thread that ends the bind. */
+static void bind_wait(const struct snoop_bind *b)
+{
+	/* it may be in use again before this thread looks */
+	uint64_t before = b->unbinds;
+
+	while (b->unbinds == before)
+		pthread_cond_wait(&unbind_finished, &binds_mutex);
+}
+
+void osm_vendor_snoop_unbind(osm_bind_handle_t h_bind)
+{
+	struct snoop_bind *b;
+	int state;
+
+	if (delivering && h_bind == delivering) {
+		snoop_error("a callback cannot unbind its own snoop bind");
+		snoop_error_log(delivering->p_vend->p_log, "5D11");
+		return;
+	}
+
+	/* half an unbind would leave the others waiting */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	pthread_mutex_lock(&binds_mutex);
+	b = bind_find(h_bind);
+	if (!b || !b->state)
+		snoop_error("%p is no snoop bind", (void *)h_bind);
+	else if (b->bound)
+		bind_end(b);
+	else
+		bind_wait(b);
 	pthread_mutex_unlock(&binds_mutex);
+	pthread_setcancelstate(state, NULL);
 }
 
 ib_api_status_t osm_vendor_snoop_get_stats(osm_bind_handle_t h_bind,

@@ -356,8 +356,9 @@ osm_vendor_snoop_bind(osm_vendor_t *p_vend,
 *
 * DESCRIPTION
 *	Stop. What was captured before the call is still handed to the
-*	callback; after it returns no callback runs. Any thread but the
-*	bind's own.
+*	callback; after it returns no callback runs, also where another
+*	thread began the unbind: then it waits for that one. Any thread but
+*	the bind's own, from which it is refused. Not a cancellation point.
 *
 * SYNOPSIS
 */

@@ -745,6 +745,117 @@ static void *unbind_in_thread(void *h_bind)
 	return NULL;
 }
 
+/* Until it sees no more: an unbind has begun. Returns the tids used up. */
+static uint64_t receive_until_stopped(osm_bind_handle_t h, uint64_t tid)
+{
+	uint64_t seen, most = tid + 10000;
+
+	do {
+		usleep(1000);
+		seen = stats_of(h).seen;
+		receive(tid++, MAD_SIZE);
+	} while (stats_of(h).seen != seen && tid < most);
+	check(tid < most);
+	return tid;
+}
+
+enum { UNBINDERS = 3 };
+
+static _Atomic unsigned unbinders_begun, unbinders_done;
+
+static void *unbind_and_tell(void *h_bind)
+{
+	unbinders_begun++;
+	osm_vendor_snoop_unbind(h_bind);
+	unbinders_done++;
+	return strcmp(osm_vendor_snoop_strerror(), "no error") ? "an error" :
+								 NULL;
+}
+
+/* Whoever comes second may rely on it as well: no callback runs after it. */
+START_TEST(second_unbind_waits)
+{
+	osm_snoop_bind_info_t info = info_default();
+	pthread_t threads[UNBINDERS];
+	struct got slow = { 0 };
+	osm_bind_handle_t h;
+	void *error;
+	sem_t gate;
+	int i;
+
+	sem_init(&gate, 0, 0);
+	slow.gate = &gate;
+	h = bind_with(&info, &slow);
+	receive(1, MAD_SIZE);
+	check(!pthread_create(&threads[0], NULL, unbind_and_tell, h));
+	receive_until_stopped(h, 2);
+	for (i = 1; i < UNBINDERS; i++)
+		check(!pthread_create(&threads[i], NULL, unbind_and_tell, h));
+	while (unbinders_begun < UNBINDERS)
+		usleep(1000);
+	usleep(100000);
+	ck_assert_uint_eq(unbinders_done, 0);
+	ck_assert_uint_eq(slow.n, 0);
+	sem_post(&gate);
+	for (i = 0; i < UNBINDERS; i++) {
+		pthread_join(threads[i], &error);
+		ck_assert_ptr_null(error);
+	}
+	ck_assert_uint_eq(slow.n, stats_of(h).delivered);
+	/* later it is no bind any more */
+	osm_vendor_snoop_unbind(h);
+	ck_assert_ptr_nonnull(strstr(osm_vendor_snoop_strerror(),
+				     "is no snoop bind"));
+	sem_destroy(&gate);
+}
+END_TEST
+
+/* Not even then does a callback wait for itself. */
+START_TEST(unbind_in_own_callback_meanwhile)
+{
+	osm_snoop_bind_info_t info = info_default();
+	pthread_t thread;
+	sem_t gate;
+
+	sem_init(&gate, 0, 0);
+	own = osm_vendor_snoop_bind(&vendor, &info, &pool, unbind_own, &gate);
+	ck_assert(own != OSM_BIND_INVALID_HANDLE);
+	receive(1, MAD_SIZE);
+	check(!pthread_create(&thread, NULL, unbind_in_thread, own));
+	receive_until_stopped(own, 2);
+	sem_post(&gate);
+	pthread_join(thread, NULL);
+	ck_assert_str_eq(own_error,
+			 "a callback cannot unbind its own snoop bind");
+	ck_assert_uint_eq(stats_of(own).delivered, in_callback);
+	sem_destroy(&gate);
+}
+END_TEST
+
+/* Who is cancelled in an unbind does not leave it half done. */
+START_TEST(cancelled_unbind)
+{
+	osm_snoop_bind_info_t info = info_default();
+	struct got slow = { 0 };
+	osm_bind_handle_t h;
+	pthread_t thread;
+	sem_t gate;
+
+	sem_init(&gate, 0, 0);
+	slow.gate = &gate;
+	h = bind_with(&info, &slow);
+	receive(1, MAD_SIZE);
+	check(!pthread_create(&thread, NULL, unbind_in_thread, h));
+	receive_until_stopped(h, 2);
+	check(!pthread_cancel(thread));
+	sem_post(&gate);
+	pthread_join(thread, NULL);
+	osm_vendor_snoop_unbind(h);
+	ck_assert_uint_eq(slow.n, stats_of(h).delivered);
+	sem_destroy(&gate);
+}
+END_TEST
+
 /* Another bind takes the place that one leaves, which is not its business. */
 START_TEST(stats_while_another_binds)
 {
@@ -753,7 +864,7 @@ START_TEST(stats_while_another_binds)
 	osm_bind_handle_t h, h2;
 	pthread_t thread;
 	sem_t gate;
-	int i;
+	uint64_t i;
 
 	sem_init(&gate, 0, 0);
 	slow.gate = &gate;
@@ -761,15 +872,8 @@ START_TEST(stats_while_another_binds)
 	for (i = 0; i < 10; i++)
 		receive(i, MAD_SIZE);
 	check(!pthread_create(&thread, NULL, unbind_in_thread, h));
-	/* stopped, when it sees no more; its callback is at the gate */
-	do {
-		uint64_t seen = stats_of(h).seen;
-
-		receive(10 + i++, MAD_SIZE);
-		if (stats_of(h).seen == seen)
-			break;
-		usleep(1000);
-	} while (i < 10000);
+	/* stopped, and its callback is at the gate */
+	receive_until_stopped(h, i);
 	h2 = bind_with(&info, &other);
 	ck_assert_ptr_ne(h, h2);
 	receive(20000, MAD_SIZE);
@@ -856,6 +960,9 @@ int main(void)
 	tcase_add_test(tc, truncated);
 	tcase_add_test(tc, long_message);
 	tcase_add_test(tc, unbind_in_own_callback);
+	tcase_add_test(tc, second_unbind_waits);
+	tcase_add_test(tc, unbind_in_own_callback_meanwhile);
+	tcase_add_test(tc, cancelled_unbind);
 	tcase_add_test(tc, stats_while_another_binds);
 	tcase_add_test(tc, no_growth);
 	suite_add_tcase(suite, tc);
