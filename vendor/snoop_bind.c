@@ -19,12 +19,15 @@ enum {
 	RING_MAX = 1024 * 1024 * 1024,
 	/* a larger osm_snoop_bind_info_t is no structure but a stray number */
 	INFO_MAX = 4096,
+	/* of one vendor object, before the oldest of them is used again */
+	ENDED_KEPT = 64,
 };
 
 /*
  * A snoop bind. It is never freed, because wrappers that are returned after
  * the unbind lead here: osm_vendor_put() reads the first member. So a bind
- * that ended is used again, by the next one of the same vendor object.
+ * that ended is used again by the same vendor object, but late: until then
+ * its handle is known to be stale.
  */
 struct snoop_bind {
 	osm_vendor_t *p_vend;	/* first: osm_vendor_get and _put read it */
@@ -32,6 +35,7 @@ struct snoop_bind {
 	bool in_use;
 	bool bound;		/* delivering; false once an unbind began */
 	uint64_t unbinds;	/* that have finished */
+	uint64_t ended;		/* the last of these, among all binds' */
 	const struct source *source;
 	void *state;
 	osm_mad_pool_t *p_mad_pool;
@@ -51,14 +55,31 @@ static pthread_cond_t unbind_finished = PTHREAD_COND_INITIALIZER;
 /* The bind whose callbacks this thread makes. */
 static _Thread_local const struct snoop_bind *delivering;
 
+/*
+ * With binds_mutex held: one that may be used again, or NULL. At once where
+ * nobody has its handle, because its source did not open.
+ */
+static struct snoop_bind *bind_reuse(const osm_vendor_t *p_vend)
+{
+	struct snoop_bind *b, *oldest = NULL;
+	unsigned n = 0;
+
+	for (b = binds; b; b = b->next) {
+		if (b->in_use || b->p_vend != p_vend)
+			continue;
+		n++;
+		if (!oldest || b->ended < oldest->ended)
+			oldest = b;
+	}
+	return oldest && (!oldest->ended || n >= ENDED_KEPT) ? oldest : NULL;
+}
+
 static struct snoop_bind *bind_get(osm_vendor_t *p_vend)
 {
 	struct snoop_bind *b;
 
 	pthread_mutex_lock(&binds_mutex);
-	for (b = binds; b; b = b->next)
-		if (!b->in_use && b->p_vend == p_vend)
-			break;
+	b = bind_reuse(p_vend);
 	if (!b) {
 		b = calloc(1, sizeof(*b));
 		if (!b)
@@ -68,9 +89,6 @@ static struct snoop_bind *bind_get(osm_vendor_t *p_vend)
 		binds = b;
 	}
 	b->in_use = true;
-	atomic_store(&b->delivered, 0);
-	atomic_store(&b->lost_memory, 0);
-	atomic_store(&b->truncated, 0);
 out:
 	pthread_mutex_unlock(&binds_mutex);
 	return b;
@@ -83,13 +101,13 @@ static void bind_put(struct snoop_bind *b)
 	pthread_mutex_unlock(&binds_mutex);
 }
 
-/* With binds_mutex held: the bind of this handle, or NULL. */
+/* With binds_mutex held: the bind of this handle, ended or not, or NULL. */
 static struct snoop_bind *bind_find(osm_bind_handle_t h_bind)
 {
 	struct snoop_bind *b;
 
 	for (b = binds; b; b = b->next)
-		if (b == h_bind)
+		if (b == h_bind && b->source)
 			return b;
 	return NULL;
 }
@@ -173,6 +191,9 @@ static bool bind_start(struct snoop_bind *b, const struct source *source,
 	b->p_mad_pool = p_mad_pool;
 	b->callback = callback;
 	b->context = context;
+	atomic_store(&b->delivered, 0);
+	atomic_store(&b->lost_memory, 0);
+	atomic_store(&b->truncated, 0);
 	started = thread_start(b) == IB_SUCCESS;
 	b->bound = started;
 	if (!started)
@@ -323,6 +344,8 @@ fail:
 /* With binds_mutex held: end the bind, which is let go meanwhile. */
 static void bind_end(struct snoop_bind *b)
 {
+	static uint64_t ended;
+
 	b->bound = false;
 	pthread_mutex_unlock(&binds_mutex);
 	b->source->stop(b->state);
@@ -334,6 +357,7 @@ static void bind_end(struct snoop_bind *b)
 	b->state = NULL;
 	b->in_use = false;
 	b->unbinds++;
+	b->ended = ++ended;
 	pthread_cond_broadcast(&unbind_finished);
 }
 

@@ -348,6 +348,11 @@ osm_vendor_snoop_bind(osm_vendor_t *p_vend,
 *
 * NOTES
 *	Any thread. Starts one thread, which blocks all signals.
+*
+*	A handle is stale after its unbind. Another unbind of it then does
+*	nothing, its counters and its source can still be asked for, and no
+*	new bind has the same handle until 64 binds of its vendor object have
+*	ended and were not used again, this one first.
 *****/
 
 /****f* OpenSM: Vendor Snoop/osm_vendor_snoop_unbind
@@ -370,8 +375,8 @@ void osm_vendor_snoop_unbind(osm_bind_handle_t h_bind);
 *	osm_vendor_snoop_get_stats
 *
 * DESCRIPTION
-*	Read the counters of a bind; also after its unbind, until the next
-*	bind. Any thread.
+*	Read the counters of a bind; also after its unbind, as long as its
+*	handle is no other bind's (see osm_vendor_snoop_bind). Any thread.
 *
 * SYNOPSIS
 */

@@ -901,26 +901,74 @@ static unsigned mappings(void)
 	return n;
 }
 
-/* A thousand binds leave what ten leave. */
+/* As many binds as are kept when they have ended. */
+enum { ENDED_KEPT = 64 };
+
+/* Who keeps a handle too long neither ends nor reads another bind. */
+START_TEST(stale_handles)
+{
+	osm_snoop_bind_info_t info = info_default(), bad = info_default();
+	osm_bind_handle_t h[ENDED_KEPT + 1], live;
+	struct got g = { 0 };
+	int i, k;
+
+	bad.source = OSM_SNOOP_SOURCE_STREAM;
+	for (i = 0; i < ENDED_KEPT; i++) {
+		h[i] = bind_with(&info, &g);
+		for (k = 0; k < i; k++) {
+			check(h[i] != h[k]);
+			osm_vendor_snoop_unbind(h[k]);
+			check(strstr(osm_vendor_snoop_strerror(),
+				     "is no snoop bind"));
+		}
+		g.next_tid = 0;
+		for (k = 0; k <= i; k++)
+			receive(k, MAD_SIZE);
+		osm_vendor_snoop_unbind(h[i]);
+		check(stats_of(h[i]).delivered == (uint64_t)i + 1);
+		/* what does not open takes no handle away */
+		check(!osm_vendor_snoop_bind(&vendor, &bad, &pool, on_capture,
+					     &g));
+	}
+	for (i = 0; i < ENDED_KEPT; i++)
+		check(stats_of(h[i]).delivered == (uint64_t)i + 1);
+
+	/* enough: the one that ended first comes again, and no other */
+	live = bind_with(&info, &g);
+	ck_assert_ptr_eq(live, h[0]);
+	ck_assert_uint_eq(stats_of(live).delivered, 0);
+	for (i = 1; i < ENDED_KEPT; i++)
+		check(stats_of(h[i]).delivered == (uint64_t)i + 1);
+	/* there are 63 now */
+	h[ENDED_KEPT] = bind_with(&info, &g);
+	for (i = 0; i < ENDED_KEPT; i++)
+		check(h[ENDED_KEPT] != h[i]);
+	osm_vendor_snoop_unbind(h[ENDED_KEPT]);
+	osm_vendor_snoop_unbind(live);
+	ck_assert_ptr_eq(live = bind_with(&info, &g), h[1]);
+	osm_vendor_snoop_unbind(live);
+}
+END_TEST
+
+/* A thousand binds leave what a hundred leave. */
 START_TEST(no_growth)
 {
 	osm_snoop_bind_info_t info = info_default();
-	osm_bind_handle_t h, first = NULL;
+	osm_bind_handle_t h, kept[ENDED_KEPT];
 	struct got g = { 0 };
 	size_t bytes = 0, maps = 0;
 	int i;
 
 	for (i = 0; i < 1010; i++) {
 		h = bind_with(&info, &g);
-		if (!first)
-			first = h;
-		check(h == first);
+		check(i < ENDED_KEPT || h == kept[i % ENDED_KEPT]);
+		kept[i % ENDED_KEPT] = h;
 		if (i % 10 == 0) {
 			g.next_tid = 0;
 			receive(1, MAD_SIZE);
 		}
 		osm_vendor_snoop_unbind(h);
-		if (i == 9) {
+		if (i == 99) {
 			bytes = mallinfo2().uordblks;
 			maps = mappings();
 		}
@@ -964,6 +1012,7 @@ int main(void)
 	tcase_add_test(tc, unbind_in_own_callback_meanwhile);
 	tcase_add_test(tc, cancelled_unbind);
 	tcase_add_test(tc, stats_while_another_binds);
+	tcase_add_test(tc, stale_handles);
 	tcase_add_test(tc, no_growth);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);
