@@ -40,6 +40,10 @@ static _Atomic(send_fn) vendor_send;
  * looks at anything else, and out by one of two counters; so `entered` minus
  * these two is how many are inside, and the same numbers are the statistics.
  * They are kept by processor, that two threads do not fight over a line.
+ *
+ * A thread that is cancelled still counts itself out: between the two there is
+ * no cancellation point, and neither OpenSM nor its vendor layer over umad
+ * makes a thread's cancellation asynchronous.
  */
 struct counters {
 	_Alignas(RING_LINE) _Atomic uint64_t entered;	/* = seen */
@@ -244,39 +248,62 @@ static void tap_send_err(void *context, osm_madw_t *p_madw)
 	client->send_err(client->context, p_madw);
 }
 
+/* A MAD without a response on its way through the real osm_vendor_send. */
+struct sending {
+	osm_bind_handle_t h_bind;
+	osm_mad_addr_t addr;
+	uint32_t size;
+	unsigned shard;
+	ib_api_status_t status;
+	uint8_t mad[MAD_SIZE];
+};
+
+static void send_ended(void *context)
+{
+	const struct sending *s = context;
+	struct passing p = {
+		.p_vend = *(osm_vendor_t *const *)s->h_bind,
+		.p_addr = &s->addr,
+		.mad = s->mad,
+		.size = s->size < MAD_SIZE ? s->size : MAD_SIZE,
+		.original_size = s->size,
+		.status = s->status,
+		.sent = true,
+	};
+
+	if (s->status != IB_SUCCESS)
+		pass(&p);
+	atomic_fetch_add(&sends[s->shard].ended, 1);
+}
+
 /*
- * A MAD without a response that cannot be sent: the vendor layer frees it and
- * tells nobody but the caller, so its first bytes are kept meanwhile.
+ * One that cannot be sent: the vendor layer frees it and tells nobody but the
+ * caller, so its first bytes are kept meanwhile.
+ *
+ * The write in umad_send is a cancellation point, and OpenSM cancels the
+ * thread that receives, which sends too. Then nobody knows whether the MAD
+ * left, and it is captured as cancelled. This file is compiled with
+ * -fexceptions: so the handler costs nothing where nobody is cancelled.
  */
 static ib_api_status_t send_unanswered(send_fn send, osm_bind_handle_t h_bind,
 				       osm_madw_t *p_madw)
 {
-	osm_mad_addr_t addr = p_madw->mad_addr;
-	uint32_t size = p_madw->mad_size;
-	uint8_t mad[MAD_SIZE];
-	unsigned shard = (unsigned)sched_getcpu() & (TAP_SHARDS - 1);
 	ib_api_status_t status;
-	struct passing p;
+	struct sending s;	/* not zeroed: that costs more than the rest */
 
+	s.h_bind = h_bind;
+	s.addr = p_madw->mad_addr;
+	s.size = p_madw->mad_size;
+	s.shard = (unsigned)sched_getcpu() & (TAP_SHARDS - 1);
+	s.status = IB_CANCELED;	/* if the call does not return */
 	/* before the MAD can be seen in a ring */
-	atomic_fetch_add(&sends[shard].begun, 1);
+	atomic_fetch_add(&sends[s.shard].begun, 1);
 	pass_madw(h_bind, p_madw, true, IB_SUCCESS);
-	memcpy(mad, p_madw->p_mad, size < MAD_SIZE ? size : MAD_SIZE);
+	memcpy(s.mad, p_madw->p_mad, s.size < MAD_SIZE ? s.size : MAD_SIZE);
+	pthread_cleanup_push(send_ended, &s);
 	status = send(h_bind, p_madw, FALSE);
-	if (status == IB_SUCCESS)
-		goto out;
-	p = (struct passing){
-		.p_vend = *(osm_vendor_t *const *)h_bind,
-		.p_addr = &addr,
-		.mad = mad,
-		.size = size < MAD_SIZE ? size : MAD_SIZE,
-		.original_size = size,
-		.status = IB_ERROR,
-		.sent = true,
-	};
-	pass(&p);
-out:
-	atomic_fetch_add(&sends[shard].ended, 1);
+	s.status = status == IB_SUCCESS ? IB_SUCCESS : IB_ERROR;
+	pthread_cleanup_pop(1);
 	return status;
 }
 

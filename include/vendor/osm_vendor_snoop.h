@@ -188,7 +188,9 @@ typedef struct _osm_snoop_info {
 *	direction
 *		Of the MAD. A sent MAD appears once when it is given to
 *		osm_vendor_send (status IB_SUCCESS in its wrapper), and once
-*		more if it completes in error (status says how).
+*		more if it completes in error (status says how). A thread that
+*		is cancelled in osm_vendor_send leaves one with IB_CANCELED:
+*		whether that MAD was sent is not known.
 *
 *	source
 *		Where this capture came from; never AUTO.

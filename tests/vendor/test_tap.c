@@ -319,6 +319,139 @@ START_TEST(send_fails_unanswered)
 }
 END_TEST
 
+/*
+ * A thread that is cancelled inside the vendor layer's write: nothing is left
+ * of its call that others would wait for.
+ */
+static _Atomic bool in_send;
+
+static void wait_on_wire(const osm_madw_t *p_madw)
+{
+	(void)p_madw;
+	in_send = true;
+	for (;;)
+		pause();
+}
+
+static void exit_on_wire(const osm_madw_t *p_madw)
+{
+	(void)p_madw;
+	pthread_exit(PTHREAD_CANCELED);
+}
+
+struct send_call {
+	struct double_bind *b;
+	osm_madw_t *p_madw;
+	bool resp_expected;
+	bool returned;
+};
+
+static void *send_in_thread(void *context)
+{
+	struct send_call *call = context;
+
+	osm_vendor_send(call->b, call->p_madw, call->resp_expected);
+	call->returned = true;
+	return NULL;
+}
+
+static void cancel_in_send(struct send_call *call)
+{
+	pthread_t thread;
+	void *result;
+
+	in_send = false;
+	check(!pthread_create(&thread, NULL, send_in_thread, call));
+	if (call->b->on_wire == wait_on_wire) {
+		while (!in_send)
+			sched_yield();
+		ck_assert(tap_sends_done() == call->resp_expected);
+		check(!pthread_cancel(thread));
+	}
+	check(!pthread_join(thread, &result));
+	ck_assert_ptr_eq(result, PTHREAD_CANCELED);
+	ck_assert(!call->returned);
+	ck_assert(tap_sends_done());
+}
+
+START_TEST(send_is_cancelled)
+{
+	static const uint32_t sizes[] = { 24, 256, 4096 };
+	struct double_bind *b = bind_client(&vendor, &client);
+	struct send_call call = { .b = b };
+	struct tapped t = { 0 };
+	unsigned i;
+
+	open_tap(&t);
+	ck_assert(tap_sends_done());
+	for (i = 0; i < 2 * sizeof(sizes) / sizeof(sizes[0]); i++) {
+		b->on_wire = i & 1 ? exit_on_wire : wait_on_wire;
+		call.p_madw = madw_new(b, 3, sizes[i / 2], 3);
+		cancel_in_send(&call);
+		/* nobody knows whether it left */
+		check_failure(&t, call.p_madw, sizes[i / 2] < MAD_SIZE ?
+				      sizes[i / 2] : MAD_SIZE, IB_CANCELED);
+		madw_free(call.p_madw);
+	}
+	check_stats(&t, 2 * i, 2 * i, 0);
+
+	/* with a response the vendor layer's table has it: nothing to add */
+	b->on_wire = wait_on_wire;
+	call.resp_expected = true;
+	call.p_madw = madw_new(b, 3, MAD_SIZE, 3);
+	cancel_in_send(&call);
+	check(peek(&t));
+	drop(&t);
+	ck_assert_ptr_null(peek(&t));
+	madw_free(call.p_madw);
+
+	/* who comes next is not disturbed */
+	b->on_wire = NULL;
+	osm_vendor_send(b, madw_new(b, 3, MAD_SIZE, 4), FALSE);
+	ck_assert(tap_sends_done());
+	ck_assert_uint_eq(tid_of(peek(&t)->mad), 4);
+	close_tap(&t);
+	free(b);
+}
+END_TEST
+
+/* The same in a client's callback, which the tap calls. */
+static void *receive_in_thread(void *context)
+{
+	receive(context, 3, 1);
+	return NULL;
+}
+
+static void recv_exits(osm_madw_t *p_madw, void *context, osm_madw_t *p_req)
+{
+	(void)context;
+	(void)p_req;
+	client.p_madw = p_madw;
+	pthread_exit(PTHREAD_CANCELED);
+}
+
+START_TEST(callback_is_cancelled)
+{
+	struct double_bind *b = double_of(osm_vendor_bind(&vendor, NULL, NULL,
+							  recv_exits,
+							  on_send_err,
+							  &client));
+	struct tapped t = { 0 };
+	pthread_t thread;
+	void *result;
+
+	open_tap(&t);
+	check(!pthread_create(&thread, NULL, receive_in_thread, b));
+	check(!pthread_join(thread, &result));
+	ck_assert_ptr_eq(result, PTHREAD_CANCELED);
+	check_stats(&t, 1, 1, 0);
+	tap_stop(t.slot);	/* waits for nobody */
+	close_tap(&t);
+	madw_free((osm_madw_t *)(uintptr_t)client.p_madw);
+	free(b);
+}
+END_TEST
+
 START_TEST(send_fails_answered)
 {
 	struct double_bind *b = bind_client(&vendor, &client);
@@ -1036,6 +1169,8 @@ int main(void)
 	tcase_add_test(tc, received);
 	tcase_add_test(tc, sent);
 	tcase_add_test(tc, send_fails_unanswered);
+	tcase_add_test(tc, send_is_cancelled);
+	tcase_add_test(tc, callback_is_cancelled);
 	tcase_add_test(tc, send_fails_answered);
 	tcase_add_test(tc, send_times_out);
 	tcase_add_test(tc, several_binds);
