@@ -37,6 +37,11 @@ int ring_init(struct ring *r, size_t size)
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (data == MAP_FAILED)
 		return -errno;
+	/*
+	 * So that it is not swapped out either, where RLIMIT_MEMLOCK allows:
+	 * where it does not, all works as well, with a page fault now and then.
+	 */
+	(void)mlock(data, rounded);
 	atomic_init(&r->head, 0);
 	atomic_init(&r->tail, 0);
 	r->size = rounded;

@@ -28,8 +28,8 @@ struct ring {
 
 /*
  * `size` is rounded up to a power of two (a page at least). The memory is
- * mapped and touched here, so that no producer takes a page fault. Returns 0
- * or a negative errno.
+ * mapped and touched here, so that no producer takes a page fault, and locked
+ * where RLIMIT_MEMLOCK allows. Returns 0 or a negative errno.
  */
 int ring_init(struct ring *r, size_t size);
 void ring_free(struct ring *r);

@@ -5,7 +5,7 @@
  * locks, some of them about to be cancelled. So: no lock, no allocation, no
  * log line, no call that can block, no cancellation point. The one loop that
  * may go round again, in ring_reserve, does so only because another thread
- * got ahead. Memory is static or touched beforehand; the clock is the vDSO's.
+ * got ahead. Memory is touched beforehand; the clock is the vDSO's.
  *
  * A MAD is copied before the real osm_vendor_send is called, because that
  * frees the wrapper, and before the real callback, because that owns it.
@@ -59,6 +59,8 @@ struct slot {
 	struct tap_stats base;		/* the counters at tap_open */
 	struct counters counters[TAP_SHARDS];
 };
+
+_Static_assert(sizeof(struct slot) <= 4096, "touch_tables leaves out pages");
 
 static struct slot slots[TAP_MAX_BINDS];
 static _Atomic uint32_t open_slots;	/* a bit each */
@@ -453,11 +455,35 @@ static bool add_up(const struct slot *s, struct tap_stats *stats)
 	return out == stats->seen;
 }
 
+/*
+ * Static memory has no pages before it is written to: do that here, element by
+ * element, since each is smaller than a page. Others may be writing there, so
+ * nothing is changed.
+ */
+static void touch_tables(void)
+{
+	unsigned i, k;
+	bool no;
+
+	for (i = 0; i < TAP_MAX_BINDS; i++)
+		for (k = 0; k < TAP_SHARDS; k++) {
+			atomic_fetch_add(&slots[i].lost_pending, 0);
+			atomic_fetch_add(&slots[i].counters[k].entered, 0);
+		}
+	for (i = 0; i < TAP_SHARDS; i++)
+		atomic_fetch_add(&sends[i].begun, 0);
+	for (i = 0; i < MAX_CLIENTS; i++) {
+		no = false;
+		atomic_compare_exchange_strong(&clients[i].ready, &no, false);
+	}
+}
+
 int tap_open(const struct tap_config *config, struct ring *rings)
 {
 	struct slot *s;
 	int i = -EBUSY;
 
+	touch_tables();
 	pthread_mutex_lock(&slots_mutex);
 	if (taken_slots == (1u << TAP_MAX_BINDS) - 1)
 		goto out;

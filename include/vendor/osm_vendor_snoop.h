@@ -138,7 +138,8 @@ typedef struct _osm_snoop_bind_info {
 *	ring_size
 *		Bytes between the threads that send and receive and the one
 *		that calls back. Rounded up to a power of two; 0 means 16 MiB;
-*		64 KiB to 1 GiB.
+*		64 KiB to 1 GiB. Locked in memory where RLIMIT_MEMLOCK (or
+*		CAP_IPC_LOCK) allows; where not, that is no error.
 *
 *	snap_length
 *		Bytes kept of one MAD or message; 0 keeps all, less than 24

@@ -3,8 +3,12 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -103,6 +107,66 @@ START_TEST(sizes)
 	check(!ring_init(&r, 64 * 1024));
 	ck_assert_uint_eq(r.size, 64 * 1024);
 	ring_free(&r);
+}
+END_TEST
+
+/* Kilobytes that this process has locked. */
+static unsigned locked_kb(void)
+{
+	FILE *file = fopen("/proc/self/status", "r");
+	unsigned kb = 0;
+	char line[256];
+
+	check(file);
+	while (fgets(line, sizeof(line), file))
+		if (sscanf(line, "VmLck: %u", &kb) == 1)
+			break;
+	fclose(file);
+	return kb;
+}
+
+/* Without the right to, nothing is locked, and nobody minds. */
+START_TEST(not_locked)
+{
+	const struct rlimit none = { 0, 0 };
+	struct ring r;
+	int status;
+	pid_t pid = fork();
+
+	check(pid >= 0);
+	if (!pid) {
+		/* root's right goes with its uid */
+		if (setrlimit(RLIMIT_MEMLOCK, &none) ||
+		    (!geteuid() && setresuid(65534, 65534, 65534)))
+			_exit(2);
+		if (ring_init(&r, 64 * 1024))
+			_exit(3);
+		memset(r.data, 0, r.size);
+		ring_free(&r);
+		_exit(locked_kb() ? 4 : 0);
+	}
+	check(waitpid(pid, &status, 0) == pid);
+	ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+START_TEST(locked)
+{
+	unsigned before = locked_kb();
+	struct ring r;
+	void *p;
+
+	/* sanitizers make mlock do nothing; a container may forbid it */
+	p = mmap(NULL, 64 * 1024, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	check(p != MAP_FAILED);
+	if (mlock(p, 64 * 1024) || locked_kb() != before + 64)
+		return;
+	munmap(p, 64 * 1024);
+	check(!ring_init(&r, 64 * 1024));
+	ck_assert_uint_eq(locked_kb(), before + 64);
+	ring_free(&r);
+	ck_assert_uint_eq(locked_kb(), before);
 }
 END_TEST
 
@@ -413,6 +477,8 @@ int main(void)
 	tcase_set_timeout(tc, 240);
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, sizes);
+	tcase_add_test(tc, not_locked);
+	tcase_add_test(tc, locked);
 	tcase_add_test(tc, records_too_large);
 	tcase_add_test(tc, empty_and_tiny_records);
 	tcase_add_test(tc, commit_order);

@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -145,6 +146,41 @@ START_TEST(no_more_slots)
 	ck_assert_int_eq(tap_open(&config, &taps[0].ring), -EBUSY);
 	for (i = 0; i < TAP_MAX_BINDS; i++)
 		close_tap(&taps[i]);
+}
+END_TEST
+
+/* Pages of these bytes that the process has not touched yet. */
+static size_t untouched(const void *from, size_t bytes)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t at = (uintptr_t)from & ~(page - 1);
+	unsigned char there;
+	size_t n = 0;
+
+	for (; at < (uintptr_t)from + bytes; at += page) {
+		check(!mincore((void *)at, page, &there));
+		n += !(there & 1);
+	}
+	return n;
+}
+
+/* No thread of OpenSM is the first to write to one of the tap's pages. */
+START_TEST(tables_are_touched)
+{
+	enum { CLIENT_BYTES = 1024 * 32 };
+	struct double_bind *b = bind_client(&vendor, &client);
+	struct tapped t = { 0 };
+
+	/* the first client's place, where all begin */
+	ck_assert(untouched(b->context, CLIENT_BYTES) > 0);
+	open_tap(&t);
+	ck_assert_uint_eq(untouched(b->context, CLIENT_BYTES), 0);
+	/* nothing was changed by it */
+	receive(b, 3, 1);
+	ck_assert_uint_eq(client.received, 1);
+	check_stats(&t, 1, 1, 0);
+	close_tap(&t);
+	free(b);
 }
 END_TEST
 
@@ -1164,6 +1200,7 @@ int main(void)
 	tcase_set_timeout(tc, 240);
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, no_more_slots);
+	tcase_add_test(tc, tables_are_touched);
 	tcase_add_test(tc, stands_before_the_next);
 	tcase_add_test(tc, nobody_listens);
 	tcase_add_test(tc, received);
