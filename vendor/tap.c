@@ -12,6 +12,8 @@
  * It is published before, too: so a request stands in the ring before
  * its response, whichever threads they pass through.
  */
+#include <config.h>
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -390,7 +392,7 @@ static void *vendor_symbol(const char *name, const void *ours)
 
 	if (symbol && symbol != ours)
 		return symbol;
-	handle = dlopen("libosmvendor.so.5", RTLD_NOW | RTLD_NOLOAD);
+	handle = dlopen(OSMVENDOR_SONAME, RTLD_NOW | RTLD_NOLOAD);
 	if (!handle)
 		return NULL;
 	symbol = dlsym(handle, name);

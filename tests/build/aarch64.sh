@@ -3,7 +3,7 @@
 # What depends on the processor compiles for aarch64 without a warning. This
 # runs nothing there.
 set -u
-: "${top_srcdir:?make check sets it}"
+: "${top_srcdir:?make check sets it}" "${top_builddir:?make check sets it}"
 cc=aarch64-linux-gnu-gcc
 : "${AARCH64_CFLAGS=}"	# where the C library is, if in no usual place
 # shellcheck disable=SC2086
@@ -25,7 +25,7 @@ for file in attach.c ring.c tap.c; do
 	number=$((number + 1))
 	# shellcheck disable=SC2086
 	if $cc $AARCH64_CFLAGS -std=gnu11 -O2 -Wall -Wextra -Werror -D_GNU_SOURCE -c \
-		-I"$top_srcdir/include" -iquote "$top_srcdir/mad" \
+		-I"$top_builddir" -I"$top_srcdir/include" -iquote "$top_srcdir/mad" \
 		-isystem "$OPENSM_INCLUDEDIR" -isystem "$tmp" \
 		-o "$tmp/out.o" "$top_srcdir/vendor/$file" >"$tmp/log" 2>&1
 	then

@@ -22,7 +22,7 @@ esac
 # shellcheck disable=SC2086
 if $CC -Wall -Wextra -Werror $sanitize -I"$top_srcdir/include" \
 	-isystem "$OPENSM_INCLUDEDIR" -o "$tmp/example" "$tmp/example.c" \
-	-L"$top_builddir/vendor/.libs" -L"${OPENSM_INCLUDEDIR%/include/*}/lib" \
+	-L"$top_builddir/vendor/.libs" ${OPENSM_LDFLAGS:-} \
 	-losmvendor_snoop -losmvendor -lopensm -losmcomp >"$tmp/log" 2>&1
 then
 	echo "ok 1 - the example of osm_vendor_snoop_bind(3) is built"

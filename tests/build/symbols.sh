@@ -7,7 +7,7 @@ set -u
 vendor=$top_builddir/vendor/.libs/libosmvendor_snoop.so
 plugin=$top_builddir/plugin/.libs/libosmsnoop.so
 number=0
-echo 1..9
+echo 1..10
 
 # same NAME EXPECTED ACTUAL
 same() {
@@ -49,6 +49,11 @@ same "exports of libosmsnoop" osm_event_plugin "$(exports "$plugin")"
 same "soname" yes "$(dynamic "$vendor" 'SONAME.*\[libosmvendor_snoop\.so\.1\]')"
 same "libosmvendor is needed" yes \
 	"$(dynamic "$vendor" 'NEEDED.*\[libosmvendor\.so\.')"
+same "the name that the tap looks for is the one that is needed" \
+	"$(sed -n 's/^#define OSMVENDOR_SONAME "\(.*\)"/\1/p' \
+		"$top_builddir/config.h")" \
+	"$($READELF -dW "$vendor" |
+		sed -n 's/.*NEEDED.*\[\(libosmvendor\.so.*\)\]/\1/p')"
 same "the plugin needs libosmvendor_snoop" yes \
 	"$(dynamic "$plugin" 'NEEDED.*\[libosmvendor_snoop\.so\.1\]')"
 for file in "$vendor" "$plugin"; do
