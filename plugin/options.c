@@ -72,43 +72,41 @@ static bool number32(const char *value, uint32_t min, uint32_t max,
 }
 
 /* All that one may ask for: what is built in is what is accepted. */
-static const struct source {
-	const char *name;
+static const struct {
 	osm_snoop_source_t source;
-	bool built;
 	bool device;		/* ":DEVICE" may follow */
 } sources[] = {
-	{ "auto", OSM_SNOOP_SOURCE_AUTO, true, false },
-	{ "tap", OSM_SNOOP_SOURCE_TAP, true, false },
-	{ "kernel", OSM_SNOOP_SOURCE_KERNEL, false, false },
-	{ "bpf", OSM_SNOOP_SOURCE_BPF, false, true },
+	{ OSM_SNOOP_SOURCE_AUTO, false },
+	{ OSM_SNOOP_SOURCE_TAP, false },
+	{ OSM_SNOOP_SOURCE_KERNEL, false },
+	{ OSM_SNOOP_SOURCE_BPF, true },
 };
 
 enum { N_SOURCES = sizeof(sources) / sizeof(sources[0]) };
 
-static const struct source *find_source(const char *value)
+/* False: there is no such source. */
+static bool find_source(const char *value, osm_snoop_source_t *source)
 {
+	const char *name;
 	size_t i, len;
 
 	for (i = 0; i < N_SOURCES; i++) {
-		len = strlen(sources[i].name);
-		if (strncasecmp(value, sources[i].name, len))
+		name = osm_vendor_snoop_source_name(sources[i].source);
+		len = strlen(name);
+		if (strncasecmp(value, name, len) ||
+		    (value[len] && !(sources[i].device && value[len] == ':' &&
+				     value[len + 1])))
 			continue;
-		if (!value[len] || (sources[i].device && value[len] == ':' &&
-				    value[len + 1]))
-			return &sources[i];
+		*source = sources[i].source;
+		return true;
 	}
-	return NULL;
+	return false;
 }
 
 static bool parse_source(struct options *o, const char *value)
 {
-	const struct source *source = find_source(value);
-
-	if (!source || !source->built)
-		return false;
-	o->source = source->source;
-	return true;
+	return find_source(value, &o->source) &&
+	       osm_vendor_snoop_source_is_built_in(o->source);
 }
 
 /* "auto, tap or bpf[:DEVICE]" */
@@ -118,14 +116,15 @@ static void list_sources(char *buf, size_t size)
 	size_t i, len = 0, left = 0;
 
 	for (i = 0; i < N_SOURCES; i++)
-		left += sources[i].built;
+		left += osm_vendor_snoop_source_is_built_in(sources[i].source);
 	buf[0] = '\0';
 	for (i = 0; i < N_SOURCES && len < size; i++) {
-		if (!sources[i].built)
+		if (!osm_vendor_snoop_source_is_built_in(sources[i].source))
 			continue;
 		len += (size_t)snprintf(buf + len, size - len, "%s%s%s",
-					between, sources[i].name,
-					sources[i].device ? "[:DEVICE]" : "");
+			between,
+			osm_vendor_snoop_source_name(sources[i].source),
+			sources[i].device ? "[:DEVICE]" : "");
 		between = --left == 1 ? " or " : ", ";
 	}
 }
@@ -514,7 +513,9 @@ static void list_names(const struct option *option, char *buf, size_t size)
 static bool refuse(const struct option *option, const char *value,
 		   const char *where, char *error, size_t size)
 {
-	bool known = option->parse == parse_source && find_source(value);
+	osm_snoop_source_t source;
+	bool known = option->parse == parse_source &&
+		     find_source(value, &source);
 	char names[512];
 
 	list_names(option, names, sizeof(names));

@@ -2,6 +2,7 @@
 #include <config.h>
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -68,6 +69,7 @@ struct trace {
 	struct mad_counts opensm;
 	uint32_t opensm_last[4];	/* its counters, which wrap */
 	uint64_t dropped;
+	uint64_t untapped;		/* as was said */
 	struct losses ring, memory, event, drop;
 };
 
@@ -348,6 +350,16 @@ static void look_for_losses(struct trace *t, const osm_snoop_stats_t *stats)
 	say_losses(t, &t->drop, t->dropped);
 }
 
+/* Whoever binds later may find the tap full; the snoop bind told of those before. */
+static void look_for_untapped(struct trace *t, const osm_snoop_stats_t *stats)
+{
+	if (stats->untapped > t->untapped)
+		sink_error(&t->osm->log, "5D12",
+			   "%" PRIu64 " binds of the vendor layer are not seen receiving: the tap has no room for them",
+			   stats->untapped);
+	t->untapped = stats->untapped;
+}
+
 static void count_opensm(struct trace *t)
 {
 	const osm_stats_t *s = &t->osm->stats;
@@ -420,6 +432,7 @@ static void tick(struct trace *t)
 	handle_events(t, until);
 	note_sm_state(t, t->osm->subn.sm_state, clock_ns(CLOCK_REALTIME));
 	look_for_losses(t, &stats);
+	look_for_untapped(t, &stats);
 	count_opensm(t);
 	transactions_tick(t->transactions, until);
 	storm_tick(t->storm, until);
@@ -457,7 +470,8 @@ static struct start_record describe(struct trace *t,
 	return (struct start_record){
 		.version = PACKAGE_VERSION,
 		.opensm_version = t->osm->osm_version,
-		.source = "tap",
+		.source = osm_vendor_snoop_source_name(
+			osm_vendor_snoop_get_source(t->h_bind)),
 		.options = options,
 		.n_options = OPTIONS_COUNT,
 	};
@@ -497,12 +511,15 @@ const char *trace_start(struct trace *t)
 {
 	struct evidence options[OPTIONS_COUNT];
 	struct record r = { .type = RECORD_START };
+	osm_snoop_stats_t stats;
 	int error;
 
 	/* nothing passes before OpenSM binds, so start is the first record */
 	t->h_bind = snoop(t);
 	if (t->h_bind == OSM_BIND_INVALID_HANDLE)
 		return osm_vendor_snoop_strerror();
+	osm_vendor_snoop_get_stats(t->h_bind, &stats);
+	t->untapped = stats.untapped;
 	r.start = describe(t, options);
 	emit_now(&r, t);
 	error = thread_start(&t->clock, "osmsnoop-clock", clock_main, t);

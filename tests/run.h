@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* What the environment of Check says (CK_RUN_CASE, ...) holds. */
-static inline int run(Suite *suite)
+static inline int run_suite(Suite *suite)
 {
 	SRunner *runner = srunner_create(suite);
 	int failed;

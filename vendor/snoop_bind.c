@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 #include <inttypes.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include "error.h"
 #include "layout.h"
 #include "source.h"
+#include "thread.h"
 
 enum {
 	RING_DEFAULT = 16 * 1024 * 1024,
@@ -153,26 +153,18 @@ static void *deliver_all(void *context)
 	return NULL;
 }
 
-static ib_api_status_t thread_start(struct snoop_bind *b)
+static bool start_delivering(struct snoop_bind *b)
 {
-	sigset_t all, before;
 	char name[16];
 	int error;
 
-	/* signals are the program's business, not this thread's */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&b->thread, NULL, deliver_all, b);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (error) {
-		snoop_error("no thread to deliver captures: %s",
-			    strerror(error));
-		return IB_INSUFFICIENT_RESOURCES;
-	}
 	snprintf(name, sizeof(name), "osmsnoop-%s",
 		 osm_vendor_snoop_source_name(b->source->id));
-	pthread_setname_np(b->thread, name);
-	return IB_SUCCESS;
+	error = thread_start(&b->thread, name, deliver_all, b);
+	if (error)
+		snoop_error("no thread to deliver captures: %s",
+			    strerror(error));
+	return !error;
 }
 
 /*
@@ -194,7 +186,7 @@ static bool bind_start(struct snoop_bind *b, const struct source *source,
 	atomic_store(&b->delivered, 0);
 	atomic_store(&b->lost_memory, 0);
 	atomic_store(&b->truncated, 0);
-	started = thread_start(b) == IB_SUCCESS;
+	started = start_delivering(b);
 	b->bound = started;
 	if (!started)
 		b->state = NULL;

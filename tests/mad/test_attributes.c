@@ -1371,5 +1371,5 @@ int main(void)
 	tcase_add_test(tcase, every_byte_in_text_is_printable);
 	tcase_add_test(tcase, random_queries);
 	suite_add_tcase(suite, tcase);
-	return run(suite);
+	return run_suite(suite);
 }

@@ -408,5 +408,5 @@ int main(void)
 	tcase_add_test(tcase, test_gids_as_inet_ntop_writes_them);
 	tcase_add_test(tcase, test_times_as_gmtime_has_them);
 	suite_add_tcase(suite, tcase);
-	return run(suite);
+	return run_suite(suite);
 }

@@ -372,5 +372,5 @@ int main(void)
 	tcase_add_test(tcase, sm_states);
 	tcase_add_test(tcase, sa_statuses);
 	suite_add_tcase(suite, tcase);
-	return run(suite);
+	return run_suite(suite);
 }

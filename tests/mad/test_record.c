@@ -779,5 +779,5 @@ int main(void)
 	tcase_add_test(tcase, test_start_and_stop);
 	tcase_add_test(tcase, test_what_is_audit);
 	suite_add_tcase(suite, tcase);
-	return run(suite);
+	return run_suite(suite);
 }

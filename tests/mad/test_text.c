@@ -276,5 +276,5 @@ int main(void)
 	tcase_add_test(tcase, test_text_in_both);
 	tcase_add_test(tcase, test_no_escape_is_cut);
 	suite_add_tcase(suite, tcase);
-	return run(suite);
+	return run_suite(suite);
 }

@@ -1855,5 +1855,5 @@ int main(void)
 	tcase_add_test(tcase, test_memory_of_the_default_table);
 	tcase_add_test(tcase, test_cost_is_flat);
 	suite_add_tcase(suite, tcase);
-	return run(suite);
+	return run_suite(suite);
 }

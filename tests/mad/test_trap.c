@@ -625,5 +625,5 @@ int main(void)
 	tcase_add_test(tcase, other_numbers_are_raw);
 	tcase_add_test(tcase, random_notices);
 	suite_add_tcase(suite, tcase);
-	return run(suite);
+	return run_suite(suite);
 }

@@ -154,5 +154,5 @@ int main(void)
 	tcase_add_test(tcase, test_never_waits);
 	tcase_add_test(tcase, test_all_lids_without_opensm);
 	suite_add_tcase(suite, tcase);
-	return run(suite);
+	return run_suite(suite);
 }

@@ -527,5 +527,5 @@ int main(void)
 	tcase_add_test(files, test_full_disk);
 	suite_add_tcase(suite, files);
 
-	return run(suite);
+	return run_suite(suite);
 }

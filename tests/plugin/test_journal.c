@@ -300,5 +300,5 @@ int main(void)
 	tcase_add_test(tcase, test_lose_while_failing);
 	tcase_add_test(tcase, test_emptied);
 	suite_add_tcase(suite, tcase);
-	return run(suite);
+	return run_suite(suite);
 }

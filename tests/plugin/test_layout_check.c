@@ -147,5 +147,5 @@ int main(void)
 	tcase_add_test(tcase, test_shifted);
 	tcase_add_test(tcase, test_right);
 	suite_add_tcase(suite, tcase);
-	return run(suite);
+	return run_suite(suite);
 }

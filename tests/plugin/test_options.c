@@ -755,5 +755,5 @@ int main(void)
 	tcase_add_test(take, test_man_page_has_all);
 	tcase_add_test(take, test_sample_is_a_config);
 	suite_add_tcase(suite, take);
-	return run(suite);
+	return run_suite(suite);
 }

@@ -269,5 +269,5 @@ int main(void)
 	tcase_add_test(tcase, test_log_many);
 	tcase_set_timeout(tcase, 20);
 	suite_add_tcase(suite, tcase);
-	return run(suite);
+	return run_suite(suite);
 }

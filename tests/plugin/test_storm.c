@@ -436,5 +436,5 @@ int main(void)
 	tcase_add_test(tcase, test_out_of_order);
 	tcase_add_test(tcase, test_nobody_resolves);
 	suite_add_tcase(suite, tcase);
-	return run(suite);
+	return run_suite(suite);
 }

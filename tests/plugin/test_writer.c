@@ -252,5 +252,5 @@ int main(void)
 	tcase_add_test(tcase, test_unwritable);
 	tcase_set_timeout(tcase, 60);
 	suite_add_tcase(suite, tcase);
-	return run(suite);
+	return run_suite(suite);
 }

@@ -25,6 +25,7 @@
 #include <vendor/osm_vendor_snoop.h>
 
 #include "caller.h"
+#include "../run.h"
 
 enum { MAX_SLOTS = 64, MAX_MAPS = 4096 };
 
@@ -633,8 +634,6 @@ int main(int argc, char **argv)
 {
 	Suite *suite = suite_create("attach");
 	TCase *tc = tcase_create("attach");
-	SRunner *runner;
-	int failed;
 
 	if (argc == 2) {
 		started_by_test = true;
@@ -658,9 +657,5 @@ int main(int argc, char **argv)
 	tcase_add_loop_test(tc, nobody_calls, 0, 2);
 	tcase_add_test(tc, tapped_by_link_order);
 	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -19,6 +19,7 @@
 #include <vendor/osm_vendor_snoop.h>
 
 #include "double.h"
+#include "../run.h"
 
 enum { RING_MIN = 64 * 1024 };
 
@@ -984,8 +985,6 @@ int main(void)
 {
 	Suite *suite = suite_create("bind");
 	TCase *tc = tcase_create("bind");
-	SRunner *runner;
-	int failed;
 
 	tcase_set_timeout(tc, 240);
 	tcase_add_checked_fixture(tc, setup, teardown);
@@ -1015,9 +1014,5 @@ int main(void)
 	tcase_add_test(tc, stale_handles);
 	tcase_add_test(tc, no_growth);
 	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -13,6 +13,7 @@
 #include <infiniband/umad_snoop.h>
 
 #include "layout.h"
+#include "../run.h"
 
 enum { LEN = MAD_SIZE };
 
@@ -299,16 +300,10 @@ int main(void)
 {
 	Suite *suite = suite_create("filter");
 	TCase *tc = tcase_create("filter");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(tc, null_pointers);
 	tcase_add_loop_test(tc, rule, 0, N_ROWS);
 	tcase_add_test(tc, layout);
 	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

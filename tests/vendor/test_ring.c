@@ -13,6 +13,7 @@
 
 #include "clock.h"
 #include "ring.h"
+#include "../run.h"
 
 enum {
 	PRODUCERS = 4,
@@ -471,8 +472,6 @@ int main(void)
 {
 	Suite *suite = suite_create("ring");
 	TCase *tc = tcase_create("ring");
-	SRunner *runner;
-	int failed;
 
 	tcase_set_timeout(tc, 240);
 	tcase_add_checked_fixture(tc, setup, teardown);
@@ -489,9 +488,5 @@ int main(void)
 	tcase_add_test(tc, four_producers);
 	tcase_add_test(tc, no_false_full);
 	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

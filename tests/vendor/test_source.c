@@ -14,6 +14,7 @@
 #include "double.h"
 #include "error.h"
 #include "source.h"
+#include "../run.h"
 
 /* Check tells its parent of each assertion passed: too slow in long loops. */
 #define check(condition) do { if (!(condition)) \
@@ -293,8 +294,6 @@ int main(void)
 {
 	Suite *suite = suite_create("source");
 	TCase *tc = tcase_create("source");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, names);
@@ -305,9 +304,5 @@ int main(void)
 	tcase_add_test(tc, auto_takes_the_first);
 	tcase_add_test(tc, auto_falls_back);
 	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -18,6 +18,7 @@
 #include "double.h"
 #include "source.h"
 #include "tap.h"
+#include "../run.h"
 
 enum { RING_BYTES = 64 * 1024, BOTH = OSM_SNOOP_SENDS | OSM_SNOOP_RECEIVES };
 
@@ -1213,8 +1214,6 @@ int main(void)
 {
 	Suite *suite = suite_create("tap");
 	TCase *tc = tcase_create("tap");
-	SRunner *runner;
-	int failed;
 
 	tcase_set_timeout(tc, 240);
 	tcase_add_checked_fixture(tc, setup, NULL);
@@ -1243,9 +1242,5 @@ int main(void)
 	tcase_add_test(tc, rmpp_header_as_sent);
 	tcase_add_test(tc, clients_limit);
 	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }
