@@ -75,11 +75,10 @@ struct entry {
 	uint32_t silent;	/* of all copies: predicted to get none */
 	bool answered;		/* and reported so */
 
-	/* Answers to the transaction that was here before come first. */
+	/* Of the transactions that were here before: answers may still come. */
 	uint32_t old_owed;
 	uint64_t old_last_ns;
 	bool old_answered;
-	bool follows;
 
 	uint16_t status;
 	uint32_t records;
@@ -294,6 +293,15 @@ static uint32_t answers_owed(const struct entry *e)
 	return e->owed > e->silent ? e->owed - e->silent : 0;
 }
 
+static bool may_be_answered(const struct transactions *t, const struct entry *e,
+			    uint64_t now)
+{
+	return (answers_owed(e) &&
+		elapsed(now, e->last_ns) < t->opts.unanswered_ns) ||
+	       (e->old_owed &&
+		elapsed(now, e->old_last_ns) < t->opts.unanswered_ns);
+}
+
 /* Report the transaction; its entry stays while answers may still come. */
 static void finish(struct transactions *t, struct entry *e,
 		   enum sa_outcome outcome, enum sa_reason reason,
@@ -301,8 +309,7 @@ static void finish(struct transactions *t, struct entry *e,
 {
 	emit_sa(t, e, outcome, reason);
 	e->answered = outcome == SA_ANSWERED;
-	if (answers_owed(e) &&
-	    elapsed(now, e->last_ns) < t->opts.unanswered_ns)
+	if (may_be_answered(t, e, now))
 		move_to(t, e, LINGERING);
 	else
 		release(t, e);
@@ -377,7 +384,6 @@ static void fill(struct entry *e, const struct mad_capture *cap)
 	e->answered = false;
 	e->old_owed = 0;
 	e->old_answered = false;
-	e->follows = false;
 	e->len = cap->len < MAD_SIZE ? (uint16_t)cap->len : MAD_SIZE;
 	memcpy(e->mad, cap->data, e->len);
 }
@@ -452,15 +458,14 @@ static struct entry *find_request(const struct bucket *bucket,
 static void start_again(struct transactions *t, struct entry *e,
 			const struct mad_capture *cap)
 {
-	uint32_t owed = answers_owed(e);
+	uint32_t owed = answers_owed(e) + e->old_owed;
 	uint64_t last_ns = e->last_ns;
-	bool answered = e->answered;
+	bool answered = e->answered && (!e->old_owed || e->old_answered);
 
 	fill(e, cap);
 	e->old_owed = owed;
 	e->old_last_ns = last_ns;
 	e->old_answered = answered;
-	e->follows = owed != 0;
 	move_to(t, e, OUTSTANDING);
 }
 
@@ -564,35 +569,38 @@ static uint32_t count_records(const struct mad_capture *cap, uint16_t status)
 	return records < UINT32_MAX ? (uint32_t)records : UINT32_MAX;
 }
 
-/* An answer to the transaction that was in this entry before? */
-static bool is_for_old(const struct transactions *t, const struct entry *e,
-		       uint64_t now)
-{
-	return e->state == OUTSTANDING && e->old_owed &&
-	       elapsed(now, e->old_last_ns) < t->opts.unanswered_ns;
-}
-
 static bool expects(const struct transactions *t, const struct entry *e,
 		    const struct mad_capture *cap)
 {
-	if (!e->owed || (!e->tapped && is_rmpp_part(cap)))
+	if (!e->tapped && is_rmpp_part(cap))
 		return false;
-	return e->state != LINGERING ||
-		elapsed(cap->mono_ns, e->last_ns) < t->opts.unanswered_ns;
+	return e->state == OUTSTANDING ||
+	       may_be_answered(t, e, cap->mono_ns);
 }
 
-/* The SA answers in order: of Get and Set with one key the older one. */
+/*
+ * Whom the answer is for: who waits for one, as the client would say, who knows
+ * no more than TID, method and attribute. Of several (Get and Set with one key)
+ * the oldest, since the SA answers in order.
+ */
 static struct entry *find_expecting(const struct transactions *t,
 				    const struct key *key,
 				    const struct mad_capture *cap)
 {
-	struct entry *e, *oldest = NULL;
+	struct entry *e, *found = NULL;
+	bool waits, found_waits = false;
 
-	LIST_FOREACH(e, find_bucket(t, key), in_bucket)
-		if (same_key(&e->key, key) && expects(t, e, cap) &&
-		    (!oldest || e->first_ns < oldest->first_ns))
-			oldest = e;
-	return oldest;
+	LIST_FOREACH(e, find_bucket(t, key), in_bucket) {
+		if (!same_key(&e->key, key) || !expects(t, e, cap))
+			continue;
+		waits = e->state == OUTSTANDING;
+		if (!found || waits > found_waits ||
+		    (waits == found_waits && e->first_ns < found->first_ns)) {
+			found = e;
+			found_waits = waits;
+		}
+	}
+	return found;
 }
 
 /*
@@ -607,22 +615,28 @@ static void take_further(struct transactions *t, bool answered,
 		emit_mad(t, RECORD_MAD, cap);
 }
 
+static void take_late_answer(struct transactions *t, struct entry *e,
+			     const struct mad_capture *cap)
+{
+	if (answers_owed(e)) {
+		e->owed--;
+		take_further(t, e->answered, cap);
+	} else {
+		e->old_owed--;
+		take_further(t, e->old_answered, cap);
+	}
+	if (!may_be_answered(t, e, cap->mono_ns))
+		release(t, e);
+}
+
 static void take_answer(struct transactions *t, struct entry *e,
 			const struct mad_capture *cap)
 {
-	if (is_for_old(t, e, cap->mono_ns)) {
-		e->old_owed--;
-		take_further(t, e->old_answered, cap);
+	if (e->state == LINGERING) {
+		take_late_answer(t, e, cap);
 		return;
 	}
 	e->owed--;
-	if (e->state == LINGERING) {
-		take_further(t, e->answered, cap);
-		if (!answers_owed(e))
-			release(t, e);
-		return;
-	}
-
 	e->answer_ns = cap->mono_ns;
 	e->answer_thread = cap->thread;
 	e->status = mad_get16(cap->data + MAD_STATUS);
@@ -650,7 +664,7 @@ static void fail_response(struct transactions *t, const struct key *key,
 			found = e;
 			break;
 		}
-		if (e->state == OUTSTANDING && !e->follows)
+		if (e->state == OUTSTANDING)
 			found = e;
 	}
 	if (!found) {

@@ -22,6 +22,8 @@ enum {
 	QUEUE_WAKE = QUEUE_BYTES / 8,
 	/* between two looks whether the file was moved */
 	RECORDS_A_LOOK = 4096,
+	/* two seconds, before it is said that nothing is written */
+	IDLE_FLUSHES = 20,
 	/* one file that hangs leaves the next one so much at the end */
 	LEAST_NS = 50000000,
 };
@@ -43,6 +45,11 @@ struct writer {
 
 	/* who puts */
 	uint64_t put;			/* all */
+	bool full;			/* was the queue, since the last flush */
+	bool stuck;			/* it is not written, which was said */
+	uint64_t stuck_lost;		/* because of it */
+	uint64_t settled_before;	/* at the last flush that saw progress */
+	unsigned idle;			/* flushes since */
 	uint64_t lost;			/* and not in the queue yet; from
 					 * `closing` on the thread's */
 
@@ -176,14 +183,50 @@ static bool enqueue(struct writer *w, const char *members, size_t len)
 void writer_put(struct writer *w, const char *members, size_t len)
 {
 	w->put++;
-	if (!members || !enqueue(w, members, len))
+	if (!members) {
 		w->lost++;
+	} else if (!enqueue(w, members, len)) {
+		w->lost++;
+		w->stuck_lost++;
+		w->full = true;
+	}
 	if (ring_used(&w->queue) >= QUEUE_WAKE)
 		wake(w);
 }
 
+/*
+ * The thread cannot say that it hangs. So who puts looks after it: it is said
+ * once when the queue was full or nothing was written for a while, and once
+ * when all is written.
+ */
+static void look_for_progress(struct writer *w)
+{
+	uint64_t settled = atomic_load(&w->settled);
+	bool done = !ring_used(&w->queue) && settled + w->lost == w->put;
+
+	if (done || settled != w->settled_before)
+		w->idle = 0;
+	else
+		w->idle++;
+	w->settled_before = settled;
+	if (!w->stuck && (w->full || w->idle >= IDLE_FLUSHES)) {
+		sink_error(w->p_log, "5D27",
+			   "%s: its disk hangs or is too slow; records wait for it, and are counted when there is no room for them",
+			   w->journal.file.path);
+		w->stuck = true;
+	} else if (w->stuck && done && !w->full) {
+		sink_error(w->p_log, "5D28",
+			   "%s: its disk goes on; %" PRIu64 " records are missing",
+			   w->journal.file.path, w->stuck_lost);
+		w->stuck = false;
+		w->stuck_lost = 0;
+	}
+	w->full = false;
+}
+
 void writer_flush(struct writer *w)
 {
+	look_for_progress(w);
 	/* should no record follow that could tell of it */
 	if (w->lost)
 		enqueue(w, "", 0);

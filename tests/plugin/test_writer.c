@@ -157,28 +157,64 @@ END_TEST
 /* More than the queue holds: counted, and told when the disk goes on. */
 START_TEST(test_hangs_and_goes_on)
 {
-	const unsigned n = 400000;
+	const unsigned n = 8000;	/* of 2 KB each */
+	char record[2000] = "\"type\":\"";
 	uint64_t began, lines;
 	unsigned i;
 
+	memset(record + 8, 'x', sizeof(record) - 9);
+	record[sizeof(record) - 1] = '"';
 	disk_hangs(true);
-	put();
+	writer_put(writer, record, sizeof(record));
 	writer_flush(writer);
 	wait_until_hanging();
 	began = clock_ns(CLOCK_MONOTONIC);
 	for (i = 1; i < n; i++)
-		put();
-	/* no waiting: this is far below a microsecond a record */
+		writer_put(writer, record, sizeof(record));
+	/* no waiting: this takes a few milliseconds */
 	ck_assert_uint_lt(clock_ns(CLOCK_MONOTONIC) - began, 5 * SECOND);
 	writer_flush(writer);
+	writer_flush(writer);
+	/* the thread hangs: it is said for it, once */
+	ck_assert_uint_eq(logged("ERR 5D27: "), 1);
 	disk_hangs(false);
+	while (!logged("ERR 5D28: ")) {
+		usleep(10000);
+		writer_flush(writer);
+	}
 	close_within(10 * SECOND);
-	lines = count(content(path), "\"type\":\"sa\"");
+	lines = check_lines(path, 1) - count(content(path), "\"lost\":");
 	ck_assert_uint_gt(lines, 1000);
 	ck_assert_uint_lt(lines, n);
 	ck_assert_uint_eq(lines + told(), n);
-	check_lines(path, 1);
+	snprintf(record, sizeof(record), "goes on; %" PRIu64 " records", n - lines);
+	ck_assert_uint_eq(logged(record), 1);
+	ck_assert_uint_eq(logged("ERR"), 2);
+}
+END_TEST
+
+/* Few records: they wait, and it is said that they do. */
+START_TEST(test_hangs_quietly)
+{
+	int i;
+
+	disk_hangs(true);
+	put();
+	for (i = 0; i < 19; i++)
+		writer_flush(writer);
 	ck_assert_uint_eq(logged("ERR"), 0);
+	for (i = 0; i < 40; i++)
+		writer_flush(writer);
+	ck_assert_uint_eq(logged("ERR 5D27: "), 1);
+	disk_hangs(false);
+	while (!logged("ERR 5D28: ")) {
+		usleep(1000);
+		writer_flush(writer);
+	}
+	ck_assert_uint_eq(logged("goes on; 0 records are missing"), 1);
+	close_within(10 * SECOND);
+	ck_assert_uint_eq(check_lines(path, 1), 1);
+	ck_assert_uint_eq(logged("ERR"), 2);
 }
 END_TEST
 
@@ -247,6 +283,7 @@ int main(void)
 	tcase_add_test(tcase, test_none);
 	tcase_add_test(tcase, test_flush);
 	tcase_add_test(tcase, test_hangs_and_goes_on);
+	tcase_add_test(tcase, test_hangs_quietly);
 	tcase_add_test(tcase, test_hangs_at_the_end);
 	tcase_add_test(tcase, test_late_deadline);
 	tcase_add_test(tcase, test_unwritable);
