@@ -112,17 +112,6 @@ void jw_uint(struct json *j, const char *key, uint64_t value)
 	put_uint(j, value);
 }
 
-void jw_int(struct json *j, const char *key, int64_t value)
-{
-	begin(j, key);
-	if (value < 0) {
-		put_char(j, '-');
-		put_uint(j, 0 - (uint64_t)value);
-		return;
-	}
-	put_uint(j, (uint64_t)value);
-}
-
 /* What JSON and a terminal take as it is; everything else needs a look. */
 static bool is_plain(uint8_t c)
 {

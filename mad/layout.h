@@ -64,8 +64,12 @@ enum {
 enum {
 	CLASS_SUBN_LID = 0x01,
 	CLASS_SUBN_ADM = 0x03,
+	CLASS_VENDOR2_FIRST = 0x30,	/* vendor range 2, with an OUI */
+	CLASS_VENDOR2_LAST = 0x4f,
 	CLASS_SUBN_DIR = 0x81,
 };
+
+enum { SM_STATE_MASTER = 3 };	/* IBA 14.4.1 */
 
 enum {
 	METHOD_GET = 0x01,
@@ -130,7 +134,7 @@ struct mad_peer {
  */
 struct sa_condition {
 	bool known;
-	uint8_t sm_state;	/* IB_SMINFO_STATE_*: 3 is master */
+	uint8_t sm_state;	/* IB_SMINFO_STATE_* */
 	bool first_sweep;	/* first_time_master_sweep */
 	uint64_t sa_key;	/* host byte order */
 	bool multipath;		/* built with dual-sided RMPP, which GetMulti

@@ -254,6 +254,8 @@ static void sa_json(struct json *j, const struct sa_record *sa,
 		jw_null(j, "sm_key_used");
 	if (sa->capture_lost)
 		jw_bool(j, "capture_lost", true);
+	if (sa->evicted)
+		jw_bool(j, "evicted", true);
 }
 
 /* For class 0x81 without the direction bit. */

@@ -60,6 +60,7 @@ struct sa_record {
 	uint64_t latency_ns;
 	uint32_t retries;
 	bool capture_lost;	/* unanswered, but captures were lost meanwhile */
+	bool evicted;		/* before its time: too many were outstanding */
 };
 
 /* Also for RECORD_SEND_ERROR. */
@@ -98,7 +99,7 @@ struct state_record {
 };
 
 struct loss_record {
-	const char *where;	/* "ring", "memory", "events",
+	const char *where;	/* "ring", "memory", "short", "events",
 				 * "shutdown", "file" */
 	uint64_t lost;		/* since the last loss record of that place */
 	uint64_t total;		/* since the start */

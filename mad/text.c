@@ -5,7 +5,8 @@
 
 /*
  * What a terminal obeys, what ends a line, what changes the direction of
- * writing, and what has no width and so makes two names look the same.
+ * writing, and what is not seen and so makes two names look the same: Unicode
+ * 15's Default_Ignorable_Code_Point, controls and separators.
  */
 static const struct {
 	uint32_t first, last;
@@ -13,13 +14,21 @@ static const struct {
 	{ 0x0000, 0x001f },	/* C0 */
 	{ 0x007f, 0x009f },	/* DEL and C1 */
 	{ 0x00ad, 0x00ad },	/* soft hyphen */
+	{ 0x034f, 0x034f },	/* combining grapheme joiner */
 	{ 0x061c, 0x061c },	/* Arabic letter mark */
-	{ 0x180e, 0x180e },	/* Mongolian vowel separator */
+	{ 0x115f, 0x1160 },	/* Hangul fillers */
+	{ 0x17b4, 0x17b5 },	/* Khmer inherent vowels */
+	{ 0x180b, 0x180f },	/* Mongolian selectors, vowel separator */
 	{ 0x200b, 0x200f },	/* no width; left-to-right, right-to-left */
 	{ 0x2028, 0x202e },	/* line and paragraph ends; embeddings */
 	{ 0x2060, 0x206f },	/* joiners, isolates, digit shapes */
+	{ 0x3164, 0x3164 },	/* Hangul filler */
+	{ 0xfe00, 0xfe0f },	/* variation selectors */
 	{ 0xfeff, 0xfeff },	/* byte order mark */
+	{ 0xffa0, 0xffa0 },	/* halfwidth Hangul filler */
 	{ 0xfff0, 0xfffb },	/* unassigned; annotations */
+	{ 0x1bca0, 0x1bca3 },	/* shorthand format controls */
+	{ 0x1d173, 0x1d17a },	/* musical format controls */
 	{ 0xe0000, 0xe0fff },	/* tags, variation selectors */
 };
 

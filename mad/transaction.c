@@ -74,6 +74,7 @@ struct entry {
 	uint32_t owed;		/* copies without an answer yet */
 	uint32_t silent;	/* of all copies: predicted to get none */
 	bool answered;		/* and reported so */
+	bool evicted;
 
 	/* Of the transactions that were here before: answers may still come. */
 	uint32_t old_owed;
@@ -279,6 +280,7 @@ static void emit_sa(struct transactions *t, const struct entry *e,
 		t->stats.answered++;
 	} else if (outcome == SA_UNANSWERED) {
 		sa->capture_lost = t->loss_ns && t->loss_ns >= e->first_ns;
+		sa->evicted = e->evicted;
 		t->stats.unanswered++;
 	} else {
 		t->stats.failed++;
@@ -363,6 +365,7 @@ static void evict(struct transactions *t)
 		release(t, e);
 	} else if ((e = TAILQ_FIRST(&t->lists[OUTSTANDING]))) {
 		t->stats.evicted++;
+		e->evicted = true;
 		emit_sa(t, e, SA_UNANSWERED, silence_of(e));
 		release(t, e);
 	} else {
@@ -382,6 +385,7 @@ static void fill(struct entry *e, const struct mad_capture *cap)
 	e->owed = 0;
 	e->silent = 0;
 	e->answered = false;
+	e->evicted = false;
 	e->old_owed = 0;
 	e->old_answered = false;
 	e->len = cap->len < MAD_SIZE ? (uint16_t)cap->len : MAD_SIZE;
@@ -1027,7 +1031,7 @@ enum sa_reason sa_silence(const struct sa_condition *cond, const uint8_t *mad,
 
 	if (!cond->known || len < MAD_HDR_SIZE)
 		return SA_REASON_NONE;
-	if (cond->sm_state != 3)
+	if (cond->sm_state != SM_STATE_MASTER)
 		return SA_REASON_SM_NOT_MASTER;
 	if (cond->first_sweep)
 		return SA_REASON_FIRST_SWEEP;

@@ -46,11 +46,6 @@ void file_init(struct file *f, const char *path, uint64_t max_bytes,
 	f->fd = -1;
 }
 
-bool file_is_open(const struct file *f)
-{
-	return f->fd >= 0;
-}
-
 void file_close(struct file *f)
 {
 	if (f->fd >= 0)
@@ -107,7 +102,7 @@ static bool read_end(struct file *f)
 	ssize_t n;
 
 	f->last_line = 0;
-	f->torn = false;
+	f->missing = 0;
 	if (!want)
 		return true;
 	n = pread(f->fd, tail, want, (off_t)(f->size - want));
@@ -124,13 +119,24 @@ static bool read_end(struct file *f)
 			    f->path);
 	if (whole == want)
 		return true;
-	f->torn = !f->half;
+	f->missing = !f->half;
 	f->half = false;
 	f->size -= want - whole;
 	if (ftruncate(f->fd, (off_t)f->size))
 		return fail(f, "%s: half a line cannot be taken away: %s",
 			    f->path, strerror(errno));
 	return true;
+}
+
+/* Somebody cut it while we wrote: how many lines is it short of? */
+static void count_cut(struct file *f)
+{
+	struct stat st;
+
+	if (f->cut_line > f->last_line && !fstat(f->fd, &st) &&
+	    st.st_ino == f->cut_ino)
+		f->missing = f->cut_line - f->last_line;
+	f->cut_line = 0;
 }
 
 /* Open it, and say whether it is new. */
@@ -200,8 +206,10 @@ bool file_open(struct file *f)
 	} while (moved && --tries);
 	if (moved)
 		fail(f, "%s: is moved all the time", f->path);
-	else if (read_end(f))
+	else if (read_end(f)) {
+		count_cut(f);
 		return true;
+	}
 close:
 	file_close(f);
 	return false;
@@ -264,17 +272,38 @@ static void renumber(struct file *f)
 	f->used = (size_t)(to - f->buffer);
 }
 
-/* Emptied in its place (logrotate's copytruncate): it begins again. */
-static void notice_emptied(struct file *f)
+static void drop_buffer(struct file *f, uint64_t *lost)
+{
+	*lost += f->buffered;
+	f->used = 0;
+	f->buffered = 0;
+}
+
+/*
+ * Emptied in its place (logrotate's copytruncate): it begins again. One that
+ * was cut somewhere else may end with half a line: it is opened anew, and how
+ * many lines are missing is known then.
+ */
+static bool notice_emptied(struct file *f, uint64_t *lost)
 {
 	struct stat st;
 
 	if (f->fd < 0 || fstat(f->fd, &st) || (uint64_t)st.st_size >= f->size)
-		return;
-	f->emptied = true;
-	f->size = (uint64_t)st.st_size;
-	if (!f->size)
+		return true;
+	if (!st.st_size) {
+		f->emptied = true;
+		f->size = 0;
 		renumber(f);
+		return true;
+	}
+	fail(f, "%s: somebody cut it from %" PRIu64 " to %" PRIu64 " bytes",
+	     f->path, f->size, (uint64_t)st.st_size);
+	f->last_line -= f->buffered;
+	f->cut_line = f->last_line;
+	f->cut_ino = st.st_ino;
+	drop_buffer(f, lost);
+	file_close(f);
+	return false;
 }
 
 /* The last `len` bytes are half a line. */
@@ -296,7 +325,8 @@ bool file_flush(struct file *f, uint64_t *lost)
 	uint64_t written;
 	ssize_t n;
 
-	notice_emptied(f);
+	if (!notice_emptied(f, lost))
+		return false;
 	while (done < f->used) {
 		n = write_calmly(f->fd, f->buffer + done, f->used - done);
 		if (n < 0 && errno == EINTR)
@@ -327,9 +357,9 @@ bool file_flush(struct file *f, uint64_t *lost)
 }
 
 /*
- * May it be renamed over? What is not of our lines is somebody else's.
+ * May `path` be renamed over? What is not of our lines is somebody else's.
  */
-static bool is_rotated(const char *path)
+static bool may_replace(struct file *f, const char *path)
 {
 	char start[sizeof(line_start) - 1];
 	struct stat st;
@@ -338,12 +368,16 @@ static bool is_rotated(const char *path)
 
 	fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
-		return errno == ENOENT;
+		return errno == ENOENT ||
+		       fail(f, "%s: %s, so %s is not rotated", path,
+			    strerror(errno), f->path);
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
 		n = read(fd, start, sizeof(start));
 	close(fd);
 	return !n || (n == (ssize_t)sizeof(start) &&
-		      is_ours(start, sizeof(start)));
+		      is_ours(start, sizeof(start))) ||
+	       fail(f, "%s: is no file of osmsnoop, so %s is not rotated",
+		    path, f->path);
 }
 
 static bool may_rotate(struct file *f)
@@ -353,9 +387,8 @@ static bool may_rotate(struct file *f)
 
 	for (i = 1; i < f->max_files; i++) {
 		snprintf(path, sizeof(path), "%s.%" PRIu32, f->path, i);
-		if (!is_rotated(path))
-			return fail(f, "%s: is no file of osmsnoop, so %s is not rotated",
-				    path, f->path);
+		if (!may_replace(f, path))
+			return false;
 	}
 	return true;
 }
@@ -390,7 +423,7 @@ static bool file_next(struct file *f, uint64_t *lost)
 {
 	if (!file_open(f))
 		return false;
-	*lost += f->torn;
+	*lost += f->missing;
 	return true;
 }
 
@@ -416,10 +449,8 @@ static bool turn(struct file *f, size_t len, uint64_t *lost)
 
 bool file_follow(struct file *f, uint64_t *lost)
 {
-	if (!file_moved(f)) {
-		notice_emptied(f);
-		return true;
-	}
+	if (!file_moved(f))
+		return notice_emptied(f, lost);
 	return file_flush(f, lost) && file_next(f, lost);
 }
 

@@ -27,8 +27,10 @@ struct file {
 	int fd;			/* -1 = not open */
 	uint64_t size;		/* what the file has, without the buffer */
 	uint64_t last_line;	/* sequence number that its last line has */
-	bool torn;		/* file_open() took half a line away */
+	uint64_t missing;	/* lines that file_open() found missing */
 	bool half;		/* half a line is left, counted as lost */
+	uint64_t cut_line;	/* the last line when somebody cut the file */
+	ino_t cut_ino;		/* ... which was this one */
 	size_t used;		/* bytes in the buffer, whole lines */
 	uint64_t buffered;	/* lines in the buffer */
 	char reason[512];	/* why the last call failed */
@@ -42,10 +44,11 @@ void file_init(struct file *f, const char *path, uint64_t max_bytes,
 /*
  * Open or create it (mode 0640, never through a symbolic link, never one that
  * another process writes or that is not of our lines). Sets last_line to the
- * sequence number at its end, 0 for a new file, and torn. False with a reason.
+ * sequence number at its end, 0 for a new file, and missing: half a line, which
+ * it takes away, and lines that somebody cut away while we wrote. False with a
+ * reason.
  */
 bool file_open(struct file *f);
-bool file_is_open(const struct file *f);
 
 /*
  * Put one line into the buffer: {"seq":N,<members>}, the next number of this

@@ -75,7 +75,7 @@ static bool resume(struct journal *j)
 
 	if (!file_open(&j->file))
 		return false;
-	j->lost += j->file.torn;
+	j->lost += j->file.missing;
 	lost = j->lost;
 	if (lost && !tell_lost(j)) {
 		file_close(&j->file);

@@ -23,6 +23,9 @@
  */
 enum { OPENSM_CUTS = 990 };
 
+/* Room for the number of a rotated file behind a name. */
+enum { ROTATED = sizeof(".1000") - 1 };
+
 /* Bytes of a word that an error repeats: it has to fit into a log line. */
 enum { SHOWN = 200 };
 
@@ -256,7 +259,8 @@ static bool finish_filter(struct filter_words *w)
 	if (!f->mgmt_class && (w->attr || f->mgmt_version))
 		return false;
 	if ((f->oui[0] || f->oui[1] || f->oui[2]) &&
-	    (f->mgmt_class < 0x30 || f->mgmt_class > 0x4f))
+	    (f->mgmt_class < CLASS_VENDOR2_FIRST ||
+	     f->mgmt_class > CLASS_VENDOR2_LAST))
 		return false;
 	if (!w->attr ||
 	    attribute_number(f->mgmt_class, w->attr, w->attr_len, &f->attr_id))
@@ -335,7 +339,8 @@ static bool parse_path(char path[PATH_MAX], const char *value)
 		return true;
 	}
 	/* relative to what? -B changes the folder that OpenSM runs in */
-	if (value[0] != '/' || strlen(value) >= PATH_MAX - 16)
+	if (value[0] != '/' || strlen(value) >= PATH_MAX - 16 ||
+	    strlen(strrchr(value, '/') + 1) > NAME_MAX - ROTATED)
 		return false;
 	strcpy(path, value);
 	return true;
@@ -418,9 +423,9 @@ const struct option options_table[OPTIONS_COUNT] = {
 	{ "log", "audit", "none, audit or all",
 	  "what goes to the OpenSM log: nothing; changes, alerts and state; or every transaction, at VERBOSE",
 	  parse_log },
-	{ "trace", "(null)", "an absolute path or (null)",
+	{ "trace", "(null)", "an absolute path or (null); the file name has at most 250 bytes",
 	  "JSON lines file for everything", parse_trace },
-	{ "audit", "(null)", "an absolute path or (null)",
+	{ "audit", "(null)", "an absolute path or (null); the file name has at most 250 bytes",
 	  "JSON lines file for changes, alerts, traps, state and loss",
 	  parse_audit },
 	{ "capture", "(null)", NULL, NULL, NULL },
@@ -539,6 +544,9 @@ static bool set(struct options *o, const char *key, const char *value,
 
 		if (strcmp(option->key, key))
 			continue;
+		/* to say that it is off is well */
+		if (!option->parse && !strcmp(value, option->fallback))
+			return true;
 		if (!option->parse)
 			return fail(error, size,
 				    "%.*s: %s is not built into this version",

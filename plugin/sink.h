@@ -42,8 +42,6 @@ struct sink_moment {
 };
 
 struct sink {
-	const char *name;
-
 	/*
 	 * *state is NULL; it stays so when the options do not ask for this
 	 * sink. A sink that is asked for but cannot write yet opens all the

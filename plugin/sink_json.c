@@ -51,7 +51,6 @@ static void json_close(void *state, uint64_t deadline_ns)
 }
 
 const struct sink sink_trace = {
-	.name = "trace",
 	.open = trace_open,
 	.put = json_put,
 	.flush = json_flush,
@@ -59,7 +58,6 @@ const struct sink sink_trace = {
 };
 
 const struct sink sink_audit = {
-	.name = "audit",
 	.open = audit_open,
 	.put = audit_put,
 	.flush = json_flush,

@@ -187,7 +187,6 @@ static void log_close(void *state, uint64_t deadline_ns)
 }
 
 const struct sink sink_log = {
-	.name = "log",
 	.open = log_open,
 	.put = log_put,
 	.flush = log_flush,

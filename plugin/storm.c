@@ -172,6 +172,15 @@ void storm_request(struct storm *s, uint16_t lid, uint64_t mono_ns)
 	say(s, lid, c, "begin", mono_ns);
 }
 
+void storm_flush(struct storm *s, uint64_t mono_ns)
+{
+	uint32_t lid;
+
+	for (lid = 0; s->storms && lid < LIDS; lid++)
+		if (s->counts[lid].storm)
+			end(s, (uint16_t)lid, &s->counts[lid], mono_ns);
+}
+
 void storm_tick(struct storm *s, uint64_t mono_ns)
 {
 	unsigned left = s->storms;

@@ -45,6 +45,9 @@ void storm_free(struct storm *s);
 /* One SA request of this requester came in. */
 void storm_request(struct storm *s, uint16_t lid, uint64_t mono_ns);
 
+/* The end: storms that go on are said to end. */
+void storm_flush(struct storm *s, uint64_t mono_ns);
+
 /* Time passes: storms that are over are said, others again each minute. */
 void storm_tick(struct storm *s, uint64_t mono_ns);
 

@@ -24,7 +24,7 @@ enum {
 	TICK_NS = 100000000,
 	SECOND_NS = 1000000000,
 	/* of the second that OpenSM waits for us: to unbind, and in all */
-	DRAIN_NS = 700000000,
+	DRAIN_NS = 500000000,
 	STOP_NS = 900000000,
 };
 
@@ -38,10 +38,18 @@ enum {
 	SAMPLES,
 };
 
-/* Losses of one place: what was told and what there is. */
-struct losses {
-	const char *where;
-	uint64_t told;
+/* Where something may be lost on its way here. */
+enum {
+	LOSS_RING,
+	LOSS_MEMORY,
+	LOSS_SHUTDOWN,
+	LOSS_SHORT,		/* less than a MAD's header was captured */
+	LOSS_EVENTS,
+	LOSSES,
+};
+
+static const char *const loss_where[LOSSES] = {
+	"ring", "memory", "shutdown", "short", "events",
 };
 
 struct trace {
@@ -53,7 +61,6 @@ struct trace {
 	pthread_t clock;
 	sem_t wake;			/* the clock need not wait this time */
 	_Atomic bool stopping;
-	_Atomic uint64_t deadline;	/* monotonic; captures after it are dropped */
 	uint64_t end_ns;		/* monotonic; the sinks are to be done */
 
 	pthread_mutex_t mutex;		/* of all below */
@@ -68,9 +75,9 @@ struct trace {
 	struct mad_counts captured;
 	struct mad_counts opensm;
 	uint32_t opensm_last[4];	/* its counters, which wrap */
-	uint64_t dropped;
+	uint64_t too_short;
 	uint64_t untapped;		/* as was said */
-	struct losses ring, memory, event, drop;
+	uint64_t losses_told[LOSSES];
 };
 
 static void emit(const struct record *record, void *context)
@@ -192,7 +199,6 @@ static void capture(osm_madw_t *p_madw, const osm_snoop_info_t *p_info,
 		    void *context)
 {
 	struct trace *t = context;
-	uint64_t deadline = atomic_load(&t->deadline);
 	struct mad_capture cap = {
 		.data = (const uint8_t *)p_madw->p_mad,
 		.len = p_madw->mad_size,
@@ -205,9 +211,8 @@ static void capture(osm_madw_t *p_madw, const osm_snoop_info_t *p_info,
 	};
 
 	pthread_mutex_lock(&t->mutex);
-	if (cap.len < MAD_HDR_SIZE ||
-	    (deadline && clock_ns(CLOCK_MONOTONIC) > deadline)) {
-		t->dropped++;
+	if (cap.len < MAD_HDR_SIZE) {
+		t->too_short++;
 	} else {
 		fill_peer(&cap.peer, &p_madw->mad_addr, cap.data[MAD_CLASS]);
 		if (p_info->source == OSM_SNOOP_SOURCE_TAP)
@@ -244,12 +249,16 @@ static void note_sm_state(struct trace *t, uint8_t sm_state, uint64_t time_ns)
 
 /*
  * Traps that come over the wire are captured; those that OpenSM issues itself
- * (64-67: ports and groups come and go) are heard of here alone.
+ * (64-67: ports and groups come and go) are heard of here alone. OpenSM tells
+ * of both: what it got has the issuer GID of the port that sent it, its own
+ * have that of the SM's.
  */
 static void handle_trap(struct trace *t, const struct event *event)
 {
 	const uint8_t *notice = (const uint8_t *)&event->notice;
 	int number = trap_number(notice, sizeof(event->notice));
+	bool own = event->notice.issuer_gid.unicast.interface_id ==
+		   t->osm->subn.sm_port_guid;
 	struct record r = {
 		.type = RECORD_TRAP,
 		.time_ns = event->time_ns,
@@ -259,7 +268,7 @@ static void handle_trap(struct trace *t, const struct event *event)
 
 	if (number == 144)
 		t->names_stale = true;
-	if (number >= 64 && number <= 67)
+	if (number >= 64 && number <= 67 && own)
 		emit(&r, t);
 }
 
@@ -324,30 +333,38 @@ void trace_report(struct trace *t, osm_epi_event_id_t id, const void *data)
 
 /* The clock */
 
-static void say_losses(struct trace *t, struct losses *losses, uint64_t total)
+static void get_losses(const struct trace *t, const osm_snoop_stats_t *stats,
+		       uint64_t totals[LOSSES])
 {
-	struct record r = {
-		.type = RECORD_LOSS,
-		.loss = {
-			.where = losses->where,
-			.lost = total - losses->told,
-			.total = total,
-		},
-	};
-
-	if (total == losses->told)
-		return;
-	losses->told = total;
-	transactions_note_loss(t->transactions, clock_ns(CLOCK_MONOTONIC));
-	emit_now(&r, t);
+	totals[LOSS_RING] = stats->lost_ring;
+	totals[LOSS_MEMORY] = stats->lost_memory;
+	totals[LOSS_SHUTDOWN] = stats->lost_late;
+	totals[LOSS_SHORT] = t->too_short;
+	totals[LOSS_EVENTS] = events_lost(t->events);
 }
 
 static void look_for_losses(struct trace *t, const osm_snoop_stats_t *stats)
 {
-	say_losses(t, &t->ring, stats->lost_ring);
-	say_losses(t, &t->memory, stats->lost_memory);
-	say_losses(t, &t->event, events_lost(t->events));
-	say_losses(t, &t->drop, t->dropped);
+	struct record r = { .type = RECORD_LOSS };
+	uint64_t totals[LOSSES];
+	size_t i;
+
+	get_losses(t, stats, totals);
+	for (i = 0; i < LOSSES; i++) {
+		if (totals[i] == t->losses_told[i])
+			continue;
+		r.loss = (struct loss_record){
+			.where = loss_where[i],
+			.lost = totals[i] - t->losses_told[i],
+			.total = totals[i],
+		};
+		t->losses_told[i] = totals[i];
+		/* an answer may have been among captures, not among events */
+		if (i != LOSS_EVENTS)
+			transactions_note_loss(t->transactions,
+					       clock_ns(CLOCK_MONOTONIC));
+		emit_now(&r, t);
+	}
 }
 
 /* Whoever binds later may find the tap full; the snoop bind told of those before. */
@@ -430,7 +447,10 @@ static void tick(struct trace *t)
 					stats.sends_done_ns < until ?
 						stats.sends_done_ns : until);
 	handle_events(t, until);
-	note_sm_state(t, t->osm->subn.sm_state, clock_ns(CLOCK_REALTIME));
+	/* else what is queued tells of changes before this one */
+	if (until == mono_ns)
+		note_sm_state(t, t->osm->subn.sm_state,
+			      clock_ns(CLOCK_REALTIME));
 	look_for_losses(t, &stats);
 	look_for_untapped(t, &stats);
 	count_opensm(t);
@@ -514,14 +534,18 @@ const char *trace_start(struct trace *t)
 	osm_snoop_stats_t stats;
 	int error;
 
-	/* nothing passes before OpenSM binds, so start is the first record */
+	/* start is the first record, whatever passes already: captures wait */
+	pthread_mutex_lock(&t->mutex);
 	t->h_bind = snoop(t);
+	if (t->h_bind != OSM_BIND_INVALID_HANDLE) {
+		osm_vendor_snoop_get_stats(t->h_bind, &stats);
+		t->untapped = stats.untapped;
+		r.start = describe(t, options);
+		emit_now(&r, t);
+	}
+	pthread_mutex_unlock(&t->mutex);
 	if (t->h_bind == OSM_BIND_INVALID_HANDLE)
 		return osm_vendor_snoop_strerror();
-	osm_vendor_snoop_get_stats(t->h_bind, &stats);
-	t->untapped = stats.untapped;
-	r.start = describe(t, options);
-	emit_now(&r, t);
 	error = thread_start(&t->clock, "osmsnoop-clock", clock_main, t);
 	if (!error)
 		return NULL;
@@ -545,11 +569,14 @@ static void say_stop(struct trace *t, const osm_snoop_stats_t *stats)
 			.what = describe(t, options),
 			.captured = t->captured,
 			.opensm = t->opensm,
-			.lost = stats->lost_ring + stats->lost_memory +
-				events_lost(t->events) + t->dropped,
 		},
 	};
+	uint64_t totals[LOSSES];
+	size_t i;
 
+	get_losses(t, stats, totals);
+	for (i = 0; i < LOSSES; i++)
+		r.stop.lost += totals[i];
 	r.stop.complete = !r.stop.lost && agree(&t->captured, &t->opensm);
 	emit_now(&r, t);
 }
@@ -557,10 +584,10 @@ static void say_stop(struct trace *t, const osm_snoop_stats_t *stats)
 void trace_stop(struct trace *t)
 {
 	osm_snoop_stats_t stats;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
-	t->end_ns = clock_ns(CLOCK_MONOTONIC) + STOP_NS;
-	atomic_store(&t->deadline, t->end_ns - STOP_NS + DRAIN_NS);
-	osm_vendor_snoop_unbind(t->h_bind);
+	t->end_ns = now + STOP_NS;
+	osm_vendor_snoop_unbind_by(t->h_bind, now + DRAIN_NS);
 	atomic_store(&t->stopping, true);
 	sem_post(&t->wake);
 	pthread_join(t->clock, NULL);
@@ -572,6 +599,7 @@ void trace_stop(struct trace *t)
 	look_for_losses(t, &stats);
 	count_opensm(t);
 	transactions_flush(t->transactions);
+	storm_flush(t->storm, clock_ns(CLOCK_MONOTONIC));
 	say_stop(t, &stats);
 	pthread_mutex_unlock(&t->mutex);
 }
@@ -602,10 +630,6 @@ struct trace *trace_new(osm_opensm_t *osm, const struct options *options,
 	t->options = options;
 	t->p_mad_pool = p_mad_pool;
 	t->sm_state = osm->subn.sm_state;
-	t->ring.where = "ring";
-	t->memory.where = "memory";
-	t->event.where = "events";
-	t->drop.where = "shutdown";
 	pthread_mutex_init(&t->mutex, NULL);
 	sem_init(&t->wake, 0, 0);
 	count_opensm(t);

@@ -352,10 +352,21 @@ static bool reserve(const struct places *places)
 	return true;
 }
 
+/* As the program sees it. RTLD_DEFAULT would look into our own scope, too. */
+static void *resolve(const char *name)
+{
+	void *program = dlopen(NULL, RTLD_LAZY), *symbol;
+
+	if (!program)
+		return NULL;
+	symbol = dlsym(program, name);
+	dlclose(program);
+	return symbol;
+}
+
 ib_api_status_t osm_vendor_snoop_attach(void)
 {
 	struct places places = { .status = IB_SUCCESS };
-	void *program;
 	size_t k;
 
 	if (!tap_find_vendor()) {
@@ -363,16 +374,10 @@ ib_api_status_t osm_vendor_snoop_attach(void)
 		return IB_NOT_FOUND;
 	}
 
-	/*
-	 * Not in search_object, which runs under another of ld.so's locks; and
-	 * not of RTLD_DEFAULT, which looks into our own scope, too.
-	 */
+	/* not in search_object, which runs under another of ld.so's locks */
 	tap_get_symbols(places.symbols);
-	program = dlopen(NULL, RTLD_LAZY);
-	for (k = 0; program && k < TAP_SYMBOLS; k++)
-		places.resolved[k] = dlsym(program, places.symbols[k].name);
-	if (program)
-		dlclose(program);
+	for (k = 0; k < TAP_SYMBOLS; k++)
+		places.resolved[k] = resolve(places.symbols[k].name);
 
 	pthread_mutex_lock(&mutex);
 	if (dl_iterate_phdr(search_object, &places))
@@ -451,5 +456,5 @@ bool attach_is_tapped(void)
 	if (tapped)
 		return true;
 	tap_get_symbols(symbols);
-	return dlsym(RTLD_DEFAULT, "osm_vendor_send") == symbols[1].tap;
+	return resolve(symbols[1].name) == symbols[1].tap;
 }

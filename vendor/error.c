@@ -19,6 +19,8 @@ void snoop_error(const char *fmt, ...)
 
 void snoop_error_log(osm_log_t *p_log, const char *code)
 {
+	if (!p_log)
+		return;
 	osm_log_v2(p_log, OSM_LOG_ERROR, OSMSNOOP_FILE_ID, "ERR %s: %s\n",
 		   code, text);
 }

@@ -8,8 +8,6 @@
 #include "layout.h"
 
 enum {
-	VENDOR_RANGE2_FIRST = 0x30,
-	VENDOR_RANGE2_LAST = 0x4f,
 	SMP_DIRECTION = 0x8000,
 	WC_WR_FLUSH_ERR = 5,	/* ibv_wc_status, below the vendor layer */
 };
@@ -41,8 +39,8 @@ static bool oui_matches(const umad_filter_t *filter, const uint8_t *mad,
 {
 	const uint8_t *oui = filter->oui;
 
-	if (filter->mgmt_class < VENDOR_RANGE2_FIRST ||
-	    filter->mgmt_class > VENDOR_RANGE2_LAST)
+	if (filter->mgmt_class < CLASS_VENDOR2_FIRST ||
+	    filter->mgmt_class > CLASS_VENDOR2_LAST)
 		return true;
 	if (!oui[0] && !oui[1] && !oui[2])
 		return true;

@@ -8,6 +8,7 @@
 
 #include <vendor/osm_vendor_snoop.h>
 
+#include "clock.h"
 #include "error.h"
 #include "layout.h"
 #include "source.h"
@@ -34,6 +35,8 @@ struct snoop_bind {
 	struct snoop_bind *next;
 	bool in_use;
 	bool bound;		/* delivering; false once an unbind began */
+	const struct snoop_bind *waits_for;	/* its callback unbinds that */
+	_Atomic uint64_t deadline;	/* monotonic; nothing is delivered after */
 	uint64_t unbinds;	/* that have finished */
 	uint64_t ended;		/* the last of these, among all binds' */
 	const struct source *source;
@@ -53,7 +56,7 @@ static pthread_mutex_t binds_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t unbind_finished = PTHREAD_COND_INITIALIZER;
 
 /* The bind whose callbacks this thread makes. */
-static _Thread_local const struct snoop_bind *delivering;
+static _Thread_local struct snoop_bind *delivering;
 
 /*
  * With binds_mutex held: one that may be used again, or NULL. At once where
@@ -136,6 +139,13 @@ static uint64_t deliver(struct snoop_bind *b, struct source_capture *capture)
 	return 0;
 }
 
+static bool is_late(const struct snoop_bind *b)
+{
+	uint64_t deadline = atomic_load(&b->deadline);
+
+	return deadline != UINT64_MAX && clock_ns(CLOCK_MONOTONIC) >= deadline;
+}
+
 static void *deliver_all(void *context)
 {
 	struct snoop_bind *b = context;
@@ -149,6 +159,8 @@ static void *deliver_all(void *context)
 			continue;
 		capture.info.lost += lost;
 		lost = deliver(b, &capture);
+		if (is_late(b))
+			break;
 	}
 	return NULL;
 }
@@ -186,6 +198,7 @@ static bool bind_start(struct snoop_bind *b, const struct source *source,
 	atomic_store(&b->delivered, 0);
 	atomic_store(&b->lost_memory, 0);
 	atomic_store(&b->truncated, 0);
+	atomic_store(&b->deadline, UINT64_MAX);
 	started = start_delivering(b);
 	b->bound = started;
 	if (!started)
@@ -333,6 +346,19 @@ fail:
 	return OSM_BIND_INVALID_HANDLE;
 }
 
+/*
+ * With binds_mutex held: does that bind's thread wait, perhaps through others,
+ * for the end of this one's callback?
+ */
+static bool would_deadlock(const struct snoop_bind *b,
+			   const struct snoop_bind *callback)
+{
+	for (; b && callback; b = b->waits_for)
+		if (b == callback)
+			return true;
+	return false;
+}
+
 /* With binds_mutex held: end the bind, which is let go meanwhile. */
 static void bind_end(struct snoop_bind *b)
 {
@@ -345,6 +371,9 @@ static void bind_end(struct snoop_bind *b)
 	pthread_mutex_lock(&binds_mutex);
 	b->last = (osm_snoop_stats_t){ 0 };
 	b->source->get_stats(b->state, &b->last);
+	b->last.lost_late = b->last.passed - b->last.lost_ring -
+			    atomic_load(&b->delivered) -
+			    atomic_load(&b->lost_memory);
 	b->source->close(b->state);
 	b->state = NULL;
 	b->in_use = false;
@@ -363,29 +392,43 @@ static void bind_wait(const struct snoop_bind *b)
 		pthread_cond_wait(&unbind_finished, &binds_mutex);
 }
 
-void osm_vendor_snoop_unbind(osm_bind_handle_t h_bind)
+void osm_vendor_snoop_unbind_by(osm_bind_handle_t h_bind, uint64_t deadline_ns)
 {
+	bool refused = false;
 	struct snoop_bind *b;
 	int state;
-
-	if (delivering && h_bind == delivering) {
-		snoop_error("a callback cannot unbind its own snoop bind");
-		snoop_error_log(delivering->p_vend->p_log, "5D11");
-		return;
-	}
 
 	/* half an unbind would leave the others waiting */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	pthread_mutex_lock(&binds_mutex);
 	b = bind_find(h_bind);
-	if (!b || !b->state)
+	if (!b || !b->state) {
 		snoop_error("%p is no snoop bind", (void *)h_bind);
-	else if (b->bound)
-		bind_end(b);
-	else
-		bind_wait(b);
+	} else if (would_deadlock(b, delivering)) {
+		snoop_error("a callback cannot unbind %s",
+			    b == delivering ? "its own snoop bind" :
+			    "a snoop bind whose callback is unbinding this one");
+		refused = true;
+	} else {
+		atomic_store(&b->deadline, deadline_ns);
+		if (delivering)
+			delivering->waits_for = b;
+		if (b->bound)
+			bind_end(b);
+		else
+			bind_wait(b);
+		if (delivering)
+			delivering->waits_for = NULL;
+	}
 	pthread_mutex_unlock(&binds_mutex);
 	pthread_setcancelstate(state, NULL);
+	if (refused)
+		snoop_error_log(delivering->p_vend->p_log, "5D11");
+}
+
+void osm_vendor_snoop_unbind(osm_bind_handle_t h_bind)
+{
+	osm_vendor_snoop_unbind_by(h_bind, UINT64_MAX);
 }
 
 ib_api_status_t osm_vendor_snoop_get_stats(osm_bind_handle_t h_bind,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Source tap: the consumer's side of a ring that tap.c fills. */
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,6 +85,23 @@ static void rings_free(struct source_tap_state *t)
 		ring_free(&t->rings[i]);
 }
 
+/* Port 0 of an HCA has none, and 0 is what is not known. */
+static bool port_exists(ib_net64_t guid)
+{
+	char names[UMAD_MAX_DEVICES][UMAD_CA_NAME_LEN];
+	__be64 guids[UMAD_CA_MAX_PORTS];
+	int n = umad_get_cas_names(names, UMAD_MAX_DEVICES), ports, i, k;
+
+	for (i = 0; i < n; i++) {
+		ports = umad_get_ca_portguids(names[i], guids,
+					      UMAD_CA_MAX_PORTS);
+		for (k = 0; k < ports; k++)
+			if (guids[k] == guid)
+				return true;
+	}
+	return false;
+}
+
 static ib_api_status_t tap_source_open(osm_vendor_t *p_vend,
 				       const osm_snoop_bind_info_t *info,
 				       void **state)
@@ -100,6 +118,16 @@ static ib_api_status_t tap_source_open(osm_vendor_t *p_vend,
 	uint32_t most;
 	int error;
 
+	if (info->source_arg) {
+		snoop_error("source tap takes no source_arg, it is \"%.64s\"; accepted: NULL",
+			    info->source_arg);
+		return IB_INVALID_PARAMETER;
+	}
+	if (info->port_guid && !port_exists(info->port_guid)) {
+		snoop_error("no port of this host has the GUID 0x%016" PRIx64,
+			    cl_ntoh64(info->port_guid));
+		return IB_NOT_FOUND;
+	}
 	if (!attach_is_tapped()) {
 		snoop_error("this process is not tapped: link libosmvendor_snoop before libosmvendor, preload it, or call osm_vendor_snoop_attach() before osm_vendor_bind()");
 		return IB_INVALID_STATE;

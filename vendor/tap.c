@@ -317,6 +317,12 @@ tap_send(osm_bind_handle_t h_bind, osm_madw_t *const p_madw,
 {
 	send_fn send = atomic_load_explicit(&vendor_send, memory_order_acquire);
 
+	/* preloaded, and bound by a call that went past the tap */
+	if (__builtin_expect(!send, 0)) {
+		if (!tap_find_vendor())
+			return IB_ERROR;
+		send = atomic_load(&vendor_send);
+	}
 	if (!atomic_load_explicit(&open_slots, memory_order_relaxed))
 		return send(h_bind, p_madw, resp_expected);
 	if (!resp_expected)

@@ -225,7 +225,7 @@ typedef struct _osm_snoop_info {
 *
 * DESCRIPTION
 *	Counters of a snoop bind, since the bind. passed = delivered +
-*	lost_ring + lost_memory + what is still in the ring.
+*	lost_ring + lost_memory + lost_late + what is still in the ring.
 *
 * SYNOPSIS
 */
@@ -245,7 +245,9 @@ typedef struct _osm_snoop_stats {
 	/* binds of the vendor layer in this process that the tap had no room
 	 * for: what these receive is not seen; 0 of another source */
 	uint64_t untapped;
-	uint64_t reserved[6];	/* zero, until they have a name */
+	/* after osm_vendor_snoop_unbind_by(): there was no time for them */
+	uint64_t lost_late;
+	uint64_t reserved[5];	/* zero, until they have a name */
 } osm_snoop_stats_t;
 
 /****d* OpenSM: Vendor Snoop/osm_vend_snoop_callback_t
@@ -273,7 +275,9 @@ typedef void (*osm_vend_snoop_callback_t)(osm_madw_t *p_madw,
 *		Valid until the callback returns.
 *
 * NOTES
-*	It may call anything but osm_vendor_snoop_unbind() of its own bind.
+*	It may call anything but osm_vendor_snoop_unbind() of its own bind,
+*	or of one whose callback is unbinding this one just then: these are
+*	refused (ERR 5D11), as each would wait for the other for ever.
 *****/
 
 /****f* OpenSM: Vendor Snoop/osm_vendor_snoop_attach
@@ -372,6 +376,25 @@ osm_vendor_snoop_bind(osm_vendor_t *p_vend,
 */
 void osm_vendor_snoop_unbind(osm_bind_handle_t h_bind);
 /*****/
+
+/****f* OpenSM: Vendor Snoop/osm_vendor_snoop_unbind_by
+* NAME
+*	osm_vendor_snoop_unbind_by
+*
+* DESCRIPTION
+*	The same, when there is not much time: what was not handed over by
+*	the deadline is counted in lost_late. A callback that runs then is
+*	waited for.
+*
+* SYNOPSIS
+*/
+void osm_vendor_snoop_unbind_by(osm_bind_handle_t h_bind, uint64_t deadline_ns);
+/*
+* PARAMETERS
+*	deadline_ns
+*		CLOCK_MONOTONIC, nanoseconds. 0 hands over no more;
+*		UINT64_MAX is osm_vendor_snoop_unbind().
+*****/
 
 /****f* OpenSM: Vendor Snoop/osm_vendor_snoop_get_stats
 * NAME

@@ -44,6 +44,7 @@ osm_vendor_snoop_source_is_built_in@OSMVENDOR_SNOOP_1.0
 osm_vendor_snoop_source_name@OSMVENDOR_SNOOP_1.0
 osm_vendor_snoop_strerror@OSMVENDOR_SNOOP_1.0
 osm_vendor_snoop_unbind@OSMVENDOR_SNOOP_1.0
+osm_vendor_snoop_unbind_by@OSMVENDOR_SNOOP_1.0
 umad_filter_match@OSMVENDOR_SNOOP_1.0" "$(exports "$vendor")"
 same "exports of libosmsnoop" osm_event_plugin "$(exports "$plugin")"
 same "soname" yes "$(dynamic "$vendor" 'SONAME.*\[libosmvendor_snoop\.so\.1\]')"

@@ -350,7 +350,7 @@ static void queries(void)
 
 static void binds(void)
 {
-	enum { ALL, PATH, TWO, SHORT, SENT, SMALL, OTHER_PORT, SMP, N };
+	enum { ALL, PATH, TWO, SHORT, SENT, SMALL, PORT, SMP, N };
 	static struct bind b[N] = {
 		[ALL] = { .name = "all" },
 		[PATH] = { .name = "path", .info.filter_count = 1, .filters = {
@@ -362,12 +362,13 @@ static void binds(void)
 		[SENT] = { .name = "sent", .info.flags = OSM_SNOOP_SENDS },
 		[SMALL] = { .name = "small", .info.ring_size = 65536,
 			    .info.flags = OSM_SNOOP_RECEIVES },
-		[OTHER_PORT] = { .name = "other", .info.port_guid = 1 },
+		[PORT] = { .name = "port" },
 		[SMP] = { .name = "smp", .info.filter_count = 1, .filters = {
 			{ .mgmt_class = 1 } } },
 	};
 	unsigned int i;
 
+	b[PORT].info.port_guid = port.port_guid;
 	for (i = 0; i < N; i++)
 		bind_open(&b[i]);
 	for (i = 0; i < 10; i++)

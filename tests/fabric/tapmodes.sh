@@ -175,7 +175,7 @@ counted two 120 40 0 'one with two filters sees what passes either'
 counted short 120 120 120 'one with a snap length sees all, cut'
 counted sent 120 60 0 'one for sends sees sends'
 counted small 120 60 0 'one for receives with a small ring sees receives'
-counted other 120 0 0 'one for another port sees nothing'
+counted port 120 120 0 'one for this port sees all'
 counted smp 120 0 0 'one for another class sees nothing'
 is "$(awk '$1 == "path" && !/stats/ { print $5 }' "$out/linked.binds" |
 	sort -u)" 0x0035 'the attribute is the one'

@@ -77,6 +77,8 @@ switch=$(fabric_client Hca2 smpquery -D portinfo 0,1 0 |
 fabric_client Hca3 trap_client >"$FABRIC_DIR/hca3" 2>&1
 fabric_client Hca4 trap_client 0 >"$FABRIC_DIR/hca4" 2>&1
 fabric_client Hca5 trap_client -n 3 129 >"$FABRIC_DIR/hca5" 2>&1
+# ... and what only OpenSM may send
+fabric_client Hca2 trap_client 64 66 >"$FABRIC_DIR/hca2" 2>&1
 
 #
 # from OpenSM: groups and ports come and go
@@ -155,10 +157,15 @@ is "$(fabric_jq sm 'select(.type == "trap" and .from.name == "Hca5" and
 	'a trap that comes three times is three records'
 
 is "$(fabric_jq sm 'select(.type == "trap" and .trap_number == (66, 67)) |
+	select(.from.name != "Hca2") |
 	[.trap_number, .from.lid, .details.mgid] | @csv' | sort)" \
 	'66,0,"ff15:a01b:fe80::10:b"
 67,0,"ff15:a01b:fe80::10:b"' 'a group that is joined first and left last'
+is "$(fabric_jq sm 'select(.type == "trap" and .from.name == "Hca2") |
+	.trap_number' | sort | paste -sd,)" 64,66 \
+	'who sends traps of OpenSM is named, and nobody takes them for its own'
 is "$(fabric_jq sm 'select(.type == "trap" and .trap_number == (64, 65)) |
+	select(.from.name != "Hca2") |
 	[.trap_number, .from.lid, .details.gid] | @csv' | sort)" \
 	'64,0,"fe80::10:f"
 65,0,"fe80::10:f"' 'a port that goes and comes'

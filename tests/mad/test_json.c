@@ -192,7 +192,7 @@ static void write_everything(struct json *j)
 	jw_string(j, NULL, NULL);
 	jw_array_end(j);
 	jw_bool(j, "b", false);
-	jw_int(j, "c", -12);
+	jw_uint(j, "c", 12);
 	jw_string(j, "d", "x\ny\xff\u00e4\xc2\x85");
 	jw_hex(j, "e", 0xab, 4);
 	jw_gid(j, "f", gid);
@@ -203,7 +203,7 @@ static void write_everything(struct json *j)
 
 static const char everything[] =
 	"{\"empty\":{},\"list\":[[],{\"a\":null},true,10,null],\"b\":false,"
-	"\"c\":-12,\"d\":\"x\\u000ay\ufffd\u00e4\\u0085\",\"e\":\"0x00ab\","
+	"\"c\":12,\"d\":\"x\\u000ay\ufffd\u00e4\\u0085\",\"e\":\"0x00ab\","
 	"\"f\":\"fe80::1\",\"g\":\"1970-01-01T00:00:00.000000000Z\","
 	"\"h\":null}";
 
@@ -271,18 +271,10 @@ START_TEST(test_numbers)
 		jw_uint(&j, NULL, value);
 		snprintf(expected, sizeof(expected), "%" PRIu64, value);
 		check_written(&j, expected);
-		start(&j);
-		jw_int(&j, NULL, (int64_t)value);
-		snprintf(expected, sizeof(expected), "%" PRId64,
-			 (int64_t)value);
-		check_written(&j, expected);
 	}
 	start(&j);
 	jw_uint(&j, NULL, UINT64_MAX);
 	check_written(&j, "18446744073709551615");
-	start(&j);
-	jw_int(&j, NULL, INT64_MIN);
-	check_written(&j, "-9223372036854775808");
 	start(&j);
 	jw_uint(&j, NULL, 0);
 	check_written(&j, "0");

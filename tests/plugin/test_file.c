@@ -46,7 +46,7 @@ static mode_t mode_of(const char *name)
 static void check_refused(const char *reason)
 {
 	ck_assert(!file_open(file));
-	ck_assert(!file_is_open(file));
+	ck_assert_int_lt(file->fd, 0);
 	ck_assert_msg(strstr(file->reason, reason) &&
 		      strstr(file->reason, path),
 		      "'%s' in '%s'", reason, file->reason);
@@ -182,7 +182,7 @@ START_TEST(test_continue)
 	for (i = 1; i <= 3; i++) {
 		ck_assert(file_open(file));
 		ck_assert_uint_eq(file->last_line, 2u * (unsigned)i - 2);
-		ck_assert(!file->torn);
+		ck_assert_uint_eq(file->missing, 0);
 		ck_assert(put("\"a\":1"));
 		ck_assert(put("\"b\":\"\\\"seq\\\":99\""));
 		ck_assert(file_flush(file, &lost));
@@ -226,7 +226,7 @@ START_TEST(test_torn_line)
 		snprintf(text, sizeof(text), "%s%s", whole, torn[i]);
 		write_file(path, text);
 		ck_assert(file_open(file));
-		ck_assert(file->torn);
+		ck_assert_uint_eq(file->missing, 1);
 		ck_assert_uint_eq(file->last_line, 2);
 		ck_assert_uint_eq(file->size, strlen(whole));
 		ck_assert(put("\"b\":2"));
@@ -238,7 +238,7 @@ START_TEST(test_torn_line)
 	write_file(path, whole);
 	ck_assert_int_eq(truncate(path, 4096), 0);
 	ck_assert(file_open(file));
-	ck_assert(file->torn);
+	ck_assert_uint_eq(file->missing, 1);
 	ck_assert_uint_eq(file->last_line, 2);
 	ck_assert_str_eq(content(path), whole);
 }
@@ -365,6 +365,38 @@ START_TEST(test_emptied_in_its_place)
 }
 END_TEST
 
+/* Somebody cut it in the middle of a line: no line is glued to another. */
+START_TEST(test_cut)
+{
+	const uint64_t line = strlen("{\"seq\":1,\"a\":1}\n");
+	int i;
+
+	ck_assert(file_open(file));
+	for (i = 0; i < 4; i++)
+		ck_assert(put("\"a\":1"));
+	ck_assert(file_flush(file, &lost));
+	ck_assert_int_eq(truncate(path, (off_t)(2 * line + 5)), 0);
+	ck_assert(put("\"a\":1"));
+	ck_assert(!file_flush(file, &lost));
+	ck_assert_ptr_nonnull(strstr(file->reason, "somebody cut it from"));
+	ck_assert_uint_eq(lost, 1);
+	ck_assert(file_open(file));
+	ck_assert_uint_eq(file->missing, 2);
+	ck_assert_uint_eq(file->last_line, 2);
+	ck_assert(put("\"a\":1"));
+	ck_assert(file_flush(file, &lost));
+	ck_assert_uint_eq(check_lines(path, 1), 3);
+
+	/* with nothing in the buffer; another file is not short of anything */
+	ck_assert_int_eq(truncate(path, (off_t)line), 0);
+	ck_assert(!file_follow(file, &lost));
+	ck_assert_int_eq(rename(path, beside("-old")), 0);
+	ck_assert(file_open(file));
+	ck_assert_uint_eq(file->missing, 0);
+	ck_assert_uint_eq(lost, 1);
+}
+END_TEST
+
 START_TEST(test_moved_and_removed)
 {
 	ck_assert(file_open(file));
@@ -428,7 +460,7 @@ START_TEST(test_size_limit)
 		ck_assert(put("\"a\":1"));
 	/* five lines and a half */
 	ck_assert(!flush_within(5 * line + 7));
-	ck_assert(!file_is_open(file));
+	ck_assert_int_lt(file->fd, 0);
 	ck_assert_ptr_nonnull(strstr(file->reason, "File too large"));
 	ck_assert_uint_eq(lost, 4);
 	ck_assert_uint_eq(file->last_line, 5);
@@ -438,7 +470,7 @@ START_TEST(test_size_limit)
 
 	/* none at all */
 	ck_assert(file_open(file));
-	ck_assert(!file->torn);
+	ck_assert_uint_eq(file->missing, 0);
 	ck_assert(put("\"a\":1"));
 	ck_assert(!flush_within(5 * line));
 	ck_assert_uint_eq(lost, 5);
@@ -520,6 +552,7 @@ int main(void)
 	tcase_add_test(files, test_killed);
 	tcase_add_test(files, test_rotation);
 	tcase_add_test(files, test_rotation_fails);
+	tcase_add_test(files, test_cut);
 	tcase_add_test(files, test_moved_and_removed);
 	tcase_add_test(files, test_size_limit);
 	tcase_add_test(files, test_emptied_in_its_place);

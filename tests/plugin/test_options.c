@@ -181,10 +181,18 @@ START_TEST(test_numbers_refused)
 }
 END_TEST
 
+/* To say that it is off is well. */
+START_TEST(test_not_built_and_off)
+{
+	accepted("osmsnoop.capture=(null) osmsnoop.listen=none "
+		 "osmsnoop.listen_group=(null) osmsnoop.metrics=(null)");
+}
+END_TEST
+
 START_TEST(test_not_built)
 {
 	static const char *const words[] = {
-		"osmsnoop.capture=/tmp/x.pcap", "osmsnoop.listen=none",
+		"osmsnoop.capture=/tmp/x.pcap",
 		"osmsnoop.listen=/run/osmsnoop.sock",
 		"osmsnoop.listen_group=adm", "osmsnoop.metrics=/tmp/m",
 		"osmsnoop.source=kernel", "osmsnoop.source=KERNEL",
@@ -247,6 +255,7 @@ START_TEST(test_too_many)
 	const char *const filters[4] = {
 		"osmsnoop.filter=class:sa;", "at most 64",
 	};
+	const char *const name[4] = { "file name has at most 250 bytes" };
 	const char *const cut[4] = { "OpenSM cuts lines", "osmsnoop.config" };
 	int i;
 
@@ -263,12 +272,22 @@ START_TEST(test_too_many)
 
 	/* what OpenSM may have cut names another file than was meant */
 	strcpy(line, "osmsnoop.trace=/");
-	memset(line + strlen(line), 'x', 990);
+	for (i = (int)strlen(line); i < 990; i++)
+		line[i] = i % 100 ? 'x' : '/';
 	line[990] = '\0';
 	accepted(line);
 	ck_assert_uint_eq(strlen(o.trace), 990 - strlen("osmsnoop.trace="));
 	strcat(line, "x");
 	refused(line, cut);
+
+	/* room for ".1000" behind the name */
+	strcpy(line, "osmsnoop.trace=/");
+	i = (int)strlen(line);
+	memset(line + i, 'x', 250);
+	line[i + 250] = '\0';
+	accepted(line);
+	strcat(line, "x");
+	refused(line, name);
 }
 END_TEST
 
@@ -738,6 +757,7 @@ int main(void)
 	tcase_add_test(refuse, test_malformed_words);
 	tcase_add_test(refuse, test_numbers_refused);
 	tcase_add_test(refuse, test_not_built);
+	tcase_add_test(refuse, test_not_built_and_off);
 	tcase_add_test(refuse, test_filter_refused);
 	tcase_add_test(refuse, test_too_many);
 	tcase_add_test(refuse, test_config_refused);

@@ -82,6 +82,9 @@ static int nobody(int scope, const char *silent, const char *tap,
 
 	load(silent, RTLD_NOW | scope);
 	load_tap(tap);
+	/* that the tap finds itself does not mean that others do */
+	check(!bind_default());
+	check(strstr(why(), "this process is not tapped"));
 	check(attach() == IB_NOT_FOUND);
 	check(strstr(why(), "no loaded object calls"));
 	check(detach() == IB_SUCCESS);

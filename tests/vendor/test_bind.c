@@ -18,6 +18,7 @@
 
 #include <vendor/osm_vendor_snoop.h>
 
+#include "clock.h"
 #include "double.h"
 #include "../run.h"
 
@@ -264,6 +265,11 @@ static const struct bad_info {
 	{ "a ring of", { .size = SIZE, .ring_size = SIZE_MAX } },
 	{ "a snap length of 1 bytes", { .size = SIZE, .snap_length = 1 } },
 	{ "a snap length of 23 bytes", { .size = SIZE, .snap_length = 23 } },
+	{ "source tap takes no source_arg, it is \"/x\"", {
+		.size = SIZE, .source = OSM_SNOOP_SOURCE_TAP,
+		.source_arg = "/x" } },
+	{ "no port of this host has the GUID 0x0000000000000001", {
+		.size = SIZE, .port_guid = CL_HTON64(1) } },
 	{ "source kernel is not built in; accepted are auto and tap", {
 		.size = SIZE, .source = OSM_SNOOP_SOURCE_KERNEL } },
 	{ "source bpf is not built in; accepted are auto and tap", {
@@ -376,7 +382,7 @@ START_TEST(untapped_binds)
 	ck_assert(log_has("ERR 5D12: 3 binds of the vendor layer are not seen receiving"));
 	osm_vendor_snoop_unbind(h);
 	s = stats_of(h);
-	for (i = 0; i < 6; i++)
+	for (i = 0; i < 5; i++)
 		ck_assert_uint_eq(s.reserved[i], 0);
 	for (i = 0; i < CLIENTS - 1 + MORE; i++)
 		free(handles[i]);
@@ -746,6 +752,12 @@ static void *unbind_in_thread(void *h_bind)
 	return NULL;
 }
 
+static void *unbind_now(void *h_bind)
+{
+	osm_vendor_snoop_unbind_by(h_bind, 0);
+	return NULL;
+}
+
 /* Until it sees no more: an unbind has begun. Returns the tids used up. */
 static uint64_t receive_until_stopped(osm_bind_handle_t h, uint64_t tid)
 {
@@ -830,6 +842,104 @@ START_TEST(unbind_in_own_callback_meanwhile)
 			 "a callback cannot unbind its own snoop bind");
 	ck_assert_uint_eq(stats_of(own).delivered, in_callback);
 	sem_destroy(&gate);
+}
+END_TEST
+
+/* Two callbacks that unbind each other's bind: one of them is refused. */
+struct mutual {
+	osm_bind_handle_t other;
+	sem_t *ready;		/* both callbacks run */
+	_Atomic unsigned *refused;
+	_Atomic unsigned calls;
+};
+
+static void unbind_other(osm_madw_t *p_madw, const osm_snoop_info_t *p_info,
+			 void *context)
+{
+	struct mutual *m = context;
+
+	(void)p_info;
+	osm_mad_pool_put(&pool, p_madw);
+	if (m->calls++)
+		return;
+	sem_post(m->ready);
+	while (!m->other)
+		usleep(1000);
+	osm_vendor_snoop_unbind(m->other);
+	if (strstr(osm_vendor_snoop_strerror(), "is unbinding this one"))
+		++*m->refused;
+}
+
+START_TEST(unbind_each_other)
+{
+	osm_snoop_bind_info_t info = info_default();
+	_Atomic unsigned refused = 0;
+	osm_bind_handle_t h[2];
+	struct mutual m[2];
+	sem_t ready;
+	int i;
+
+	sem_init(&ready, 0, 0);
+	for (i = 0; i < 2; i++) {
+		m[i] = (struct mutual){ .ready = &ready, .refused = &refused };
+		h[i] = osm_vendor_snoop_bind(&vendor, &info, &pool,
+					     unbind_other, &m[i]);
+		ck_assert(h[i] != OSM_BIND_INVALID_HANDLE);
+	}
+	receive(1, MAD_SIZE);
+	for (i = 0; i < 2; i++)
+		sem_wait(&ready);
+	m[0].other = h[1];
+	m[1].other = h[0];
+	/* whichever was refused goes on, and the other one's unbind ends */
+	while (!refused)
+		usleep(1000);
+	for (i = 0; i < 2; i++)
+		osm_vendor_snoop_unbind(h[i]);
+	ck_assert_uint_eq(refused, 1);
+	ck_assert(log_has("ERR 5D11: a callback cannot unbind a snoop bind"));
+	sem_destroy(&ready);
+}
+END_TEST
+
+/* What there was no time for is counted. */
+START_TEST(unbind_by_a_deadline)
+{
+	osm_snoop_bind_info_t info = info_default();
+	struct got slow = { 0 }, all = { 0 };
+	osm_snoop_stats_t stats;
+	osm_bind_handle_t h;
+	pthread_t thread;
+	sem_t gate;
+	int i;
+
+	osm_vendor_snoop_unbind_by(NULL, 0);
+	ck_assert_ptr_nonnull(strstr(osm_vendor_snoop_strerror(),
+				     "is no snoop bind"));
+	sem_init(&gate, 0, 0);
+	slow.gate = &gate;
+	h = bind_with(&info, &slow);
+	for (i = 1; i <= 10; i++)
+		receive((uint64_t)i, MAD_SIZE);
+	check(!pthread_create(&thread, NULL, unbind_now, h));
+	receive_until_stopped(h, 11);
+	sem_post(&gate);
+	pthread_join(thread, NULL);
+	stats = stats_of(h);
+	ck_assert_uint_eq(stats.delivered, 1);
+	ck_assert_uint_ge(stats.lost_late, 9);
+	ck_assert_uint_eq(stats.passed, stats.delivered + stats.lost_late);
+	sem_destroy(&gate);
+
+	/* time enough */
+	h = bind_with(&info, &all);
+	for (i = 1; i <= 10; i++)
+		receive((uint64_t)i, MAD_SIZE);
+	osm_vendor_snoop_unbind_by(h, clock_ns(CLOCK_MONOTONIC) +
+				      UINT64_C(60000000000));
+	stats = stats_of(h);
+	ck_assert_uint_eq(stats.delivered, 10);
+	ck_assert_uint_eq(stats.lost_late, 0);
 }
 END_TEST
 
@@ -1009,6 +1119,8 @@ int main(void)
 	tcase_add_test(tc, unbind_in_own_callback);
 	tcase_add_test(tc, second_unbind_waits);
 	tcase_add_test(tc, unbind_in_own_callback_meanwhile);
+	tcase_add_test(tc, unbind_each_other);
+	tcase_add_test(tc, unbind_by_a_deadline);
 	tcase_add_test(tc, cancelled_unbind);
 	tcase_add_test(tc, stats_while_another_binds);
 	tcase_add_test(tc, stale_handles);
