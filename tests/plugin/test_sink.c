@@ -3,40 +3,19 @@
  * The sinks (plugin/sink.c): which records go where, and how many lines the
  * OpenSM log gets, which is libopensm's, in a file.
  */
-#include <opensm/osm_config.h>
-#include <opensm/osm_log.h>
-
 #include "clock.h"
-#include "disk.h"
+#include "opensm_log.h"
 #include "sink.h"
 #include "../run.h"
 
-static char log_path[96];
-static osm_log_t log_object;
 static struct options options;
 static struct sinks *sinks;
 
 static void setup(void)
 {
-	disk_setup();
-	snprintf(log_path, sizeof(log_path), "%s.log", dir);
-	osm_log_construct(&log_object);
-	ck_assert_int_eq(osm_log_init_v2(&log_object, TRUE, OSM_LOG_ALL,
-					 log_path, 0, FALSE), IB_SUCCESS);
+	log_setup();
 	options_default(&options);
 	options.log = LOG_NONE;
-}
-
-static void teardown(void)
-{
-	osm_log_destroy(&log_object);
-	disk_teardown();
-	unlink(log_path);
-}
-
-static unsigned logged(const char *what)
-{
-	return count(content(log_path), what);
 }
 
 static void sinks_begin(void)
@@ -259,7 +238,7 @@ int main(void)
 	Suite *suite = suite_create("sink");
 	TCase *tcase = tcase_create("sink");
 
-	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_checked_fixture(tcase, setup, log_teardown);
 	tcase_add_test(tcase, test_audit_is_a_part);
 	tcase_add_test(tcase, test_too_long);
 	tcase_add_test(tcase, test_log_none);

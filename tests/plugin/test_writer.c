@@ -10,17 +10,12 @@
 #include <pthread.h>
 #include <sys/syscall.h>
 
-#include <opensm/osm_config.h>
-#include <opensm/osm_log.h>
-
 #include "clock.h"
-#include "disk.h"
+#include "opensm_log.h"
 #include "sink.h"
 #include "writer.h"
 #include "../run.h"
 
-static char log_path[96];
-static osm_log_t log_object;
 static struct writer *writer;
 
 static pthread_mutex_t disk_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -59,25 +54,9 @@ static void wait_until_hanging(void)
 
 static void setup(void)
 {
-	disk_setup();
-	snprintf(log_path, sizeof(log_path), "%s.log", dir);
-	osm_log_construct(&log_object);
-	ck_assert_int_eq(osm_log_init_v2(&log_object, TRUE, OSM_LOG_ALL,
-					 log_path, 0, FALSE), IB_SUCCESS);
+	log_setup();
 	writer = writer_open(path, 1 << 30, 8, &log_object);
 	ck_assert_ptr_nonnull(writer);
-}
-
-static void teardown(void)
-{
-	osm_log_destroy(&log_object);
-	disk_teardown();
-	unlink(log_path);
-}
-
-static unsigned logged(const char *what)
-{
-	return count(content(log_path), what);
 }
 
 static void put(void)
@@ -277,7 +256,7 @@ int main(void)
 	Suite *suite = suite_create("writer");
 	TCase *tcase = tcase_create("writer");
 
-	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_checked_fixture(tcase, setup, log_teardown);
 	tcase_add_test(tcase, test_nothing);
 	tcase_add_test(tcase, test_all_at_the_end);
 	tcase_add_test(tcase, test_none);
