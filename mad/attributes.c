@@ -451,6 +451,22 @@ const struct sa_attribute *sa_attribute_find(uint16_t attr_id)
 	return NULL;
 }
 
+size_t sa_attribute_size(uint16_t attr_id)
+{
+	const struct sa_attribute *attr = sa_attribute_find(attr_id);
+	size_t i, end, bits = 0;
+
+	for (i = 0; attr && i < attr->n_fields; i++) {
+		/* as many as another component says */
+		if (attr->fields[i].kind == FIELD_GIDS)
+			return 0;
+		end = (size_t)attr->fields[i].offset + attr->fields[i].width;
+		if (end > bits)
+			bits = end;
+	}
+	return (bits + 7) / 8;
+}
+
 void words_init(struct words *w, char *buf, size_t size)
 {
 	w->buf = buf;

@@ -48,6 +48,9 @@ struct sa_attribute {
 /* NULL when the attribute is not in the table. */
 const struct sa_attribute *sa_attribute_find(uint16_t attr_id);
 
+/* Bytes of a record up to its last component; 0 when that is not known. */
+size_t sa_attribute_size(uint16_t attr_id);
+
 /*
  * Write what `mask` names of the record at `rec` (`len` bytes, perhaps cut)
  * as one JSON object under `key`. A component that the table lacks appears

@@ -623,7 +623,8 @@ static void stop_line(struct words *w, const struct stop_record *s)
 	words_add(w, "; OpenSM counted ");
 	add_counts(w, &s->opensm);
 	words_add(w, "; %s, %" PRIu64 " lost",
-		  s->complete ? "complete" : "not complete", s->lost);
+		  s->complete ? "captures complete" :
+				"captures not complete", s->lost);
 }
 
 size_t record_line(const struct record *r, char *buf, size_t size)

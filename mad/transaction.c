@@ -24,6 +24,9 @@ enum {
 	TRAPS_SHARE = 8,
 	TRAPS_MAX = 1024,
 
+	/* Requests under one TID that are no copies of each other. */
+	SAME_KEY_MAX = 16,
+
 	KEY_WORDS = 5,
 	RMPP_DATA = 1,		/* RMPPType */
 	RMPP_ACK = 2,
@@ -66,6 +69,7 @@ struct entry {
 
 	uint64_t time_ns;	/* of the first copy */
 	uint64_t first_ns;	/* the same and the others: CLOCK_MONOTONIC */
+	uint64_t asked_ns;	/* of the first that OpenSM does not drop */
 	uint64_t last_ns;	/* of the last copy */
 	uint64_t answer_ns;
 	uint64_t answer_thread;
@@ -276,7 +280,7 @@ static void emit_sa(struct transactions *t, const struct entry *e,
 		sa->status = e->status;
 		sa->records = e->records;
 		sa->bytes = e->bytes;
-		sa->latency_ns = elapsed(e->answer_ns, e->first_ns);
+		sa->latency_ns = elapsed(e->answer_ns, e->asked_ns);
 		t->stats.answered++;
 	} else if (outcome == SA_UNANSWERED) {
 		sa->capture_lost = t->loss_ns && t->loss_ns >= e->first_ns;
@@ -353,24 +357,38 @@ static void finish_trap(struct transactions *t, struct entry *e,
  * Entries
  */
 
-/* Make room: what is reported, then what is answered, then the oldest. */
-static void evict(struct transactions *t)
+static void evict_entry(struct transactions *t, struct entry *e)
 {
-	struct entry *e;
-
-	if ((e = TAILQ_FIRST(&t->lists[LINGERING]))) {
-		release(t, e);
-	} else if ((e = TAILQ_FIRST(&t->lists[HELD]))) {
+	switch (e->state) {
+	case LINGERING:
+		break;
+	case HELD:
 		emit_sa(t, e, SA_ANSWERED, SA_REASON_NONE);
-		release(t, e);
-	} else if ((e = TAILQ_FIRST(&t->lists[OUTSTANDING]))) {
+		break;
+	case OUTSTANDING:
 		t->stats.evicted++;
 		e->evicted = true;
 		emit_sa(t, e, SA_UNANSWERED, silence_of(e));
-		release(t, e);
-	} else {
-		finish_trap(t, TAILQ_FIRST(&t->lists[TRAPPED]), false);
+		break;
+	case TRAPPED:
+		finish_trap(t, e, false);
+		return;
 	}
+	release(t, e);
+}
+
+/* Make room: what is reported, then what is answered, then the oldest. */
+static void evict(struct transactions *t)
+{
+	static const enum state order[] = {
+		LINGERING, HELD, OUTSTANDING, TRAPPED,
+	};
+	struct entry *e = NULL;
+	size_t i;
+
+	for (i = 0; !e; i++)
+		e = TAILQ_FIRST(&t->lists[order[i]]);
+	evict_entry(t, e);
 }
 
 /* What a first copy leaves in an entry, new or lingering. */
@@ -442,19 +460,54 @@ static bool is_rmpp_part(const struct mad_capture *cap)
  * SA requests
  */
 
-static struct entry *find_request(const struct bucket *bucket,
+/*
+ * What makes two requests with one TID copies of each other: the SA header and
+ * the record, as far as the attribute has components. What lies behind is
+ * nobody's (libumad2sim.so leaves other bytes there each time).
+ */
+static size_t request_size(const uint8_t *mad, size_t len)
+{
+	size_t size = SA_DATA + sa_attribute_size(mad_get16(mad + MAD_ATTR_ID));
+
+	return size > SA_DATA && size < len ? size : len;
+}
+
+static bool is_copy(const struct entry *e, const struct mad_capture *cap)
+{
+	size_t len = cap->len < MAD_SIZE ? cap->len : MAD_SIZE;
+
+	/* Get and Set share the key of their response. */
+	if (e->len != len || e->mad[MAD_METHOD] != cap->data[MAD_METHOD] ||
+	    mad_get16(e->mad + MAD_ATTR_ID) !=
+	    mad_get16(cap->data + MAD_ATTR_ID))
+		return false;
+	len = request_size(cap->data, len);
+	return !memcmp(e->mad + MAD_HDR_SIZE, cap->data + MAD_HDR_SIZE,
+		       len - MAD_HDR_SIZE);
+}
+
+/*
+ * The entry of which this is a copy. Whoever sends many requests that differ
+ * under one TID gets no list to be searched: the oldest makes room.
+ */
+static struct entry *find_request(struct transactions *t,
+				  const struct bucket *bucket,
 				  const struct key *key,
 				  const struct mad_capture *cap)
 {
-	struct entry *e;
+	struct entry *e, *oldest = NULL;
+	int n = 0;
 
-	/* Get and Set share the key of their response. */
-	LIST_FOREACH(e, bucket, in_bucket)
-		if (same_key(&e->key, key) &&
-		    e->mad[MAD_METHOD] == cap->data[MAD_METHOD] &&
-		    mad_get16(e->mad + MAD_ATTR_ID) ==
-		    mad_get16(cap->data + MAD_ATTR_ID))
+	LIST_FOREACH(e, bucket, in_bucket) {
+		if (!same_key(&e->key, key))
+			continue;
+		if (is_copy(e, cap))
 			return e;
+		oldest = e;	/* new ones come first */
+		n++;
+	}
+	if (n >= SAME_KEY_MAX)
+		evict_entry(t, oldest);
 	return NULL;
 }
 
@@ -481,7 +534,7 @@ static void put_request(struct transactions *t, const struct mad_capture *cap)
 
 	make_sa_key(&key, cap);
 	bucket = find_bucket(t, &key);
-	e = find_request(bucket, &key, cap);
+	e = find_request(t, bucket, &key, cap);
 	t->stats.requests++;
 
 	/*
@@ -490,12 +543,12 @@ static void put_request(struct transactions *t, const struct mad_capture *cap)
 	 */
 	if (e && e->state == HELD) {
 		finish_held(t, e, cap->mono_ns);
-		e = find_request(bucket, &key, cap);
+		e = find_request(t, bucket, &key, cap);
 	} else if (e && e->state == OUTSTANDING &&
 		   elapsed(cap->mono_ns, e->first_ns) >=
 		   t->opts.unanswered_ns) {
 		finish_unanswered(t, e, cap->mono_ns);
-		e = find_request(bucket, &key, cap);
+		e = find_request(t, bucket, &key, cap);
 	}
 
 	if (!e) {
@@ -507,10 +560,13 @@ static void put_request(struct transactions *t, const struct mad_capture *cap)
 		t->stats.retries++;
 		e->last_ns = cap->mono_ns;
 	}
-	e->owed++;
 	e->silence = SA_REASON_NONE;
 	if (!cap->sent)
 		e->silence = sa_silence(&cap->condition, cap->data, cap->len);
+	/* the time before belongs to the client, who was waiting in vain */
+	if (e->owed == e->silent)
+		e->asked_ns = cap->mono_ns;
+	e->owed++;
 	if (e->silence != SA_REASON_NONE)
 		e->silent++;
 }
@@ -573,35 +629,37 @@ static uint32_t count_records(const struct mad_capture *cap, uint16_t status)
 	return records < UINT32_MAX ? (uint32_t)records : UINT32_MAX;
 }
 
-static bool expects(const struct transactions *t, const struct entry *e,
-		    const struct mad_capture *cap)
+/*
+ * How well an answer fits: it is for who waits for one, as the client would
+ * say, who knows no more than TID, method and attribute; but not for whom
+ * OpenSM drops, as long as there is another.
+ */
+static int fitness(const struct transactions *t, const struct entry *e,
+		   const struct mad_capture *cap)
 {
 	if (!e->tapped && is_rmpp_part(cap))
-		return false;
-	return e->state == OUTSTANDING ||
-	       may_be_answered(t, e, cap->mono_ns);
+		return 0;
+	if (e->state == OUTSTANDING)
+		return answers_owed(e) ? 3 : 1;
+	return may_be_answered(t, e, cap->mono_ns) ? 2 : 0;
 }
 
-/*
- * Whom the answer is for: who waits for one, as the client would say, who knows
- * no more than TID, method and attribute. Of several (Get and Set with one key)
- * the oldest, since the SA answers in order.
- */
+/* Of several that fit alike the oldest, since the SA answers in order. */
 static struct entry *find_expecting(const struct transactions *t,
 				    const struct key *key,
 				    const struct mad_capture *cap)
 {
 	struct entry *e, *found = NULL;
-	bool waits, found_waits = false;
+	int fits, best = 0;
 
 	LIST_FOREACH(e, find_bucket(t, key), in_bucket) {
-		if (!same_key(&e->key, key) || !expects(t, e, cap))
+		if (!same_key(&e->key, key))
 			continue;
-		waits = e->state == OUTSTANDING;
-		if (!found || waits > found_waits ||
-		    (waits == found_waits && e->first_ns < found->first_ns)) {
+		fits = fitness(t, e, cap);
+		if (fits > best || (found && fits == best &&
+				    e->first_ns < found->first_ns)) {
 			found = e;
-			found_waits = waits;
+			best = fits;
 		}
 	}
 	return found;
@@ -660,16 +718,18 @@ static void fail_response(struct transactions *t, const struct key *key,
 			  const struct mad_capture *cap)
 {
 	struct entry *e, *found = NULL;
+	int fits, best = 0;
 
 	LIST_FOREACH(e, find_bucket(t, key), in_bucket) {
 		if (!same_key(&e->key, key))
 			continue;
-		if (e->state == HELD) {
+		fits = e->state == OUTSTANDING ? answers_owed(e) > 0 :
+		       e->state != HELD ? 0 :
+		       e->answer_thread == cap->thread ? 3 : 2;
+		if (fits > best) {
 			found = e;
-			break;
+			best = fits;
 		}
-		if (e->state == OUTSTANDING)
-			found = e;
 	}
 	if (!found) {
 		emit_mad(t, RECORD_SEND_ERROR, cap);
@@ -715,7 +775,7 @@ static void fail_request(struct transactions *t,
 
 	emit_mad(t, RECORD_SEND_ERROR, cap);
 	make_sa_key(&key, cap);
-	e = find_request(find_bucket(t, &key), &key, cap);
+	e = find_request(t, find_bucket(t, &key), &key, cap);
 	if (!e || e->state != OUTSTANDING)
 		return;
 	e->owed--;

@@ -71,7 +71,10 @@ static bool is_ours(const char *line, size_t len)
 	return len && !memcmp(line, line_start, len < n ? len : n);
 }
 
-/* The sequence number of the last line of ours in whole lines, or 0. */
+/*
+ * The sequence number of the last line of ours in whole lines, or 0. What an
+ * administrator noted behind it does no harm.
+ */
 static uint64_t last_number(const char *text, size_t len)
 {
 	const char *line, *newline;
@@ -281,22 +284,30 @@ static void drop_buffer(struct file *f, uint64_t *lost)
 
 /*
  * Emptied in its place (logrotate's copytruncate): it begins again. One that
- * was cut somewhere else may end with half a line: it is opened anew, and how
+ * was changed otherwise may end with half a line: it is opened anew, and how
  * many lines are missing is known then.
  */
 static bool notice_emptied(struct file *f, uint64_t *lost)
 {
 	struct stat st;
 
-	if (f->fd < 0 || fstat(f->fd, &st) || (uint64_t)st.st_size >= f->size)
+	char last;
+
+	if (f->fd < 0 || fstat(f->fd, &st) || (uint64_t)st.st_size == f->size)
 		return true;
+	/* somebody added a line: no harm */
+	if ((uint64_t)st.st_size > f->size &&
+	    pread(f->fd, &last, 1, st.st_size - 1) == 1 && last == '\n') {
+		f->size = (uint64_t)st.st_size;
+		return true;
+	}
 	if (!st.st_size) {
 		f->emptied = true;
 		f->size = 0;
 		renumber(f);
 		return true;
 	}
-	fail(f, "%s: somebody cut it from %" PRIu64 " to %" PRIu64 " bytes",
+	fail(f, "%s: somebody changed it from %" PRIu64 " to %" PRIu64 " bytes",
 	     f->path, f->size, (uint64_t)st.st_size);
 	f->last_line -= f->buffered;
 	f->cut_line = f->last_line;
@@ -318,15 +329,12 @@ static void cut_back(struct file *f, size_t len)
 	f->half = ftruncate(f->fd, st.st_size - (off_t)len) != 0;
 }
 
-bool file_flush(struct file *f, uint64_t *lost)
+/* Returns how many bytes of the buffer were written. */
+static size_t write_buffer(struct file *f)
 {
-	size_t done = 0, whole;
-	const char *newline;
-	uint64_t written;
+	size_t done = 0;
 	ssize_t n;
 
-	if (!notice_emptied(f, lost))
-		return false;
 	while (done < f->used) {
 		n = write_calmly(f->fd, f->buffer + done, f->used - done);
 		if (n < 0 && errno == EINTR)
@@ -335,6 +343,39 @@ bool file_flush(struct file *f, uint64_t *lost)
 			break;
 		done += (size_t)n;
 	}
+	return done;
+}
+
+/*
+ * Emptied between the look and the write: the file has nothing but what was
+ * just written, with the numbers of the one before. It begins again.
+ */
+static bool was_emptied_meanwhile(struct file *f)
+{
+	struct stat st;
+
+	if (!f->size || fstat(f->fd, &st) || (uint64_t)st.st_size != f->used ||
+	    ftruncate(f->fd, 0))
+		return false;
+	f->emptied = true;
+	f->size = 0;
+	renumber(f);
+	return true;
+}
+
+bool file_flush(struct file *f, uint64_t *lost)
+{
+	const char *newline;
+	size_t done, whole;
+	uint64_t written;
+
+	if (!notice_emptied(f, lost))
+		return false;
+	if (!f->used)
+		return true;
+	done = write_buffer(f);
+	if (done == f->used && was_emptied_meanwhile(f))
+		done = write_buffer(f);
 	if (done == f->used) {
 		f->size += f->used;
 		f->used = 0;
@@ -371,6 +412,11 @@ static bool may_replace(struct file *f, const char *path)
 		return errno == ENOENT ||
 		       fail(f, "%s: %s, so %s is not rotated", path,
 			    strerror(errno), f->path);
+	if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+		close(fd);
+		return fail(f, "%s: is written by another process, or for another option, so %s is not rotated",
+			    path, f->path);
+	}
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
 		n = read(fd, start, sizeof(start));
 	close(fd);

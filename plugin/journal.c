@@ -25,12 +25,25 @@ static void say(struct journal *j, const char *code, const char *fmt, ...)
 
 static void failed(struct journal *j)
 {
-	if (!j->failing)
+	if (!j->said)
 		say(j, "5D20",
 		    "%s -- records are counted and writing is tried again every second",
 		    j->file.reason);
+	j->said = true;
 	j->failing = true;
 	j->retry_at = j->now_ns + RETRY_NS;
+}
+
+/*
+ * Records are written again. Not said when a loss record alone was: on a disk
+ * that is nearly full there is room for that now and then.
+ */
+static void say_well(struct journal *j)
+{
+	say(j, "5D21", "%s is written again; %" PRIu64 " records are missing",
+	    j->file.path, j->said_lost);
+	j->said = false;
+	j->said_lost = 0;
 }
 
 static bool put(struct journal *j, const char *members, size_t len)
@@ -64,6 +77,7 @@ static bool tell_lost(struct journal *j)
 		return false;
 	}
 	j->total += lost;
+	j->said_lost += lost;
 	j->lost -= lost;
 	return true;
 }
@@ -71,21 +85,15 @@ static bool tell_lost(struct journal *j)
 /* Begin again: the first line says what is missing. */
 static bool resume(struct journal *j)
 {
-	uint64_t lost;
-
 	if (!file_open(&j->file))
 		return false;
 	j->lost += j->file.missing;
-	lost = j->lost;
-	if (lost && !tell_lost(j)) {
+	if (j->lost && !tell_lost(j)) {
 		file_close(&j->file);
 		return false;
 	}
-	if (j->failing)
-		say(j, "5D21",
-		    "%s is written again; %" PRIu64 " records are missing",
-		    j->file.path, lost);
 	j->failing = false;
+	j->records = false;
 	return true;
 }
 
@@ -97,9 +105,9 @@ void journal_init(struct journal *j, const char *path, uint64_t max_bytes,
 {
 	j->say = say_line;
 	j->context = context;
-	j->failing = false;
+	j->failing = j->said = j->records = false;
 	j->now_ns = j->retry_at = 0;
-	j->lost = j->total = 0;
+	j->lost = j->total = j->said_lost = 0;
 	file_init(&j->file, path, max_bytes, max_files);
 }
 
@@ -116,8 +124,10 @@ void journal_put(struct journal *j, const char *members, size_t len)
 		j->lost++;
 		return;
 	}
-	if (put(j, members, len))
+	if (put(j, members, len)) {
+		j->records = true;
 		return;
+	}
 	j->lost++;
 	failed(j);
 }
@@ -151,6 +161,8 @@ void journal_flush(struct journal *j, uint64_t mono_ns)
 	if (!j->failing) {
 		if (!flush(j))
 			failed(j);
+		else if (j->said && j->records)
+			say_well(j);
 		return;
 	}
 	if (mono_ns < j->retry_at)
@@ -165,6 +177,8 @@ void journal_close(struct journal *j)
 		resume(j);
 	else if (!flush(j))
 		failed(j);
+	if (j->said && !j->failing)
+		say_well(j);
 	if (j->lost)
 		say(j, "5D22", "%s ends without %" PRIu64 " records",
 		    j->file.path, j->lost);

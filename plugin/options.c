@@ -161,6 +161,20 @@ static bool part_number(const char *part, size_t len, uint64_t max,
 	return number(value, false, max, out);
 }
 
+/* Whatever is wrong with a value, in a few words. */
+static bool because(struct options *o, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static bool because(struct options *o, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(o->why, sizeof(o->why), fmt, args);
+	va_end(args);
+	return false;
+}
+
 /* One filter as written, before it is known which class an attribute is of. */
 struct filter_words {
 	umad_filter_t filter;
@@ -251,22 +265,25 @@ static bool parse_filter_word(struct filter_words *w, const char *word,
  * Where the filter would ignore a restriction (an attribute, a version or an
  * OUI without its class), whoever wrote it meant something else.
  */
-static bool finish_filter(struct filter_words *w)
+static bool finish_filter(struct options *o, struct filter_words *w)
 {
 	umad_filter_t *f = &w->filter;
 	uint64_t n;
 
 	if (!f->mgmt_class && (w->attr || f->mgmt_version))
-		return false;
+		return because(o, "%s needs a class", w->attr ? "attr" :
+								"version");
 	if ((f->oui[0] || f->oui[1] || f->oui[2]) &&
 	    (f->mgmt_class < CLASS_VENDOR2_FIRST ||
 	     f->mgmt_class > CLASS_VENDOR2_LAST))
-		return false;
+		return because(o, "oui needs a class of vendor range 2");
 	if (!w->attr ||
 	    attribute_number(f->mgmt_class, w->attr, w->attr_len, &f->attr_id))
 		return true;
 	if (!part_number(w->attr, w->attr_len, 0xffff, &n))
-		return false;
+		return because(o, "no attribute '%.*s' of this class",
+			       (int)(w->attr_len < 64 ? w->attr_len : 64),
+			       w->attr);
 	f->attr_id = (uint16_t)n;
 	return true;
 }
@@ -274,7 +291,7 @@ static bool finish_filter(struct filter_words *w)
 static bool add_filter(struct options *o, const umad_filter_t *filter)
 {
 	if (o->n_filters == OSM_SNOOP_MAX_FILTERS)
-		return false;
+		return because(o, "too many");
 	/* the answer to a MultiPathRecord request is of PathRecords */
 	if (filter->errors || (filter->mgmt_class == CLASS_SUBN_ADM &&
 			       filter->attr_id == ATTR_MULTIPATH_RECORD))
@@ -308,9 +325,11 @@ static bool parse_filter(struct options *o, const char *value)
 		while (*words) {
 			len = cut(&words, ',', &word);
 			if (!parse_filter_word(&w, word, len))
-				return false;
+				return because(o, "'%.*s'",
+					       (int)(len < 64 ? len : 64),
+					       word);
 		}
-		if (!finish_filter(&w) || !add_filter(o, &w.filter))
+		if (!finish_filter(o, &w) || !add_filter(o, &w.filter))
 			return false;
 		w.filter.mgmt_class = CLASS_SUBN_LID;
 		if (w.smp && !add_filter(o, &w.filter))
@@ -334,13 +353,17 @@ static bool parse_log(struct options *o, const char *value)
 
 static bool parse_path(char path[PATH_MAX], const char *value)
 {
+	size_t name;
+
 	if (is_null(value)) {
 		path[0] = '\0';
 		return true;
 	}
 	/* relative to what? -B changes the folder that OpenSM runs in */
-	if (value[0] != '/' || strlen(value) >= PATH_MAX - 16 ||
-	    strlen(strrchr(value, '/') + 1) > NAME_MAX - ROTATED)
+	if (value[0] != '/' || strlen(value) >= PATH_MAX - 16)
+		return false;
+	name = strlen(strrchr(value, '/') + 1);
+	if (!name || name > NAME_MAX - ROTATED)
 		return false;
 	strcpy(path, value);
 	return true;
@@ -423,9 +446,9 @@ const struct option options_table[OPTIONS_COUNT] = {
 	{ "log", "audit", "none, audit or all",
 	  "what goes to the OpenSM log: nothing; changes, alerts and state; or every transaction, at VERBOSE",
 	  parse_log },
-	{ "trace", "(null)", "an absolute path or (null); the file name has at most 250 bytes",
+	{ "trace", "(null)", "an absolute path or (null); the file name has 1 to 250 bytes",
 	  "JSON lines file for everything", parse_trace },
-	{ "audit", "(null)", "an absolute path or (null); the file name has at most 250 bytes",
+	{ "audit", "(null)", "an absolute path or (null); the file name has 1 to 250 bytes",
 	  "JSON lines file for changes, alerts, traps, state and loss",
 	  parse_audit },
 	{ "capture", "(null)", NULL, NULL, NULL },
@@ -437,10 +460,10 @@ const struct option options_table[OPTIONS_COUNT] = {
 	  parse_keys },
 	{ "names", "on", "on or off",
 	  "resolve LIDs to port GUIDs and node names", parse_names },
-	{ "snaplen", "1024", "0 (all) or 24 and more",
+	{ "snaplen", "1024", "0 (all) or 24 and more, also with K, M or G",
 	  "bytes kept of one capture", parse_snaplen },
-	{ "ring", "16M", "64K to 1G", "bytes of the tap's ring", parse_ring },
-	{ "max_bytes", "1G", "64K to 1048576G",
+	{ "ring", "16M", "64K to 1G; K, M and G are powers of 1024", "bytes of the tap's ring", parse_ring },
+	{ "max_bytes", "1G", "64K to 1048576G; K, M and G are powers of 1024",
 	  "size at which a file is rotated", parse_max_bytes },
 	{ "max_files", "8", "1 to 1000",
 	  "files kept of each, the current one included", parse_max_files },
@@ -460,6 +483,7 @@ static bool take(struct options *o, size_t i, const char *value)
 {
 	const struct option *option = &options_table[i];
 
+	o->why[0] = '\0';
 	if (strlen(value) >= OPTION_VALUE_MAX ||
 	    (option->parse && !option->parse(o, value)))
 		return false;
@@ -515,8 +539,9 @@ static void list_names(const struct option *option, char *buf, size_t size)
 			 class_names_accepted());
 }
 
-static bool refuse(const struct option *option, const char *value,
-		   const char *where, char *error, size_t size)
+static bool refuse(const struct options *o, const struct option *option,
+		   const char *value, const char *where, char *error,
+		   size_t size)
 {
 	osm_snoop_source_t source;
 	bool known = option->parse == parse_source &&
@@ -528,8 +553,9 @@ static bool refuse(const struct option *option, const char *value,
 		return fail(error, size,
 			    "%.*s: source %.*s is not built into this version; accepted: %s%s",
 			    SHOWN, where, SHOWN, value, option->accepts, names);
-	return fail(error, size, "%.*s: no value for %s; accepted: %s%s",
-		    SHOWN, where, option->key, option->accepts, names);
+	return fail(error, size, "%.*s: bad value for %s%s%s%s; accepted: %s%s",
+		    SHOWN, where, option->key, *o->why ? " (" : "", o->why,
+		    *o->why ? ")" : "", option->accepts, names);
 }
 
 /* `where` is the word, or file and line with what stands there. */
@@ -552,7 +578,7 @@ static bool set(struct options *o, const char *key, const char *value,
 				    "%.*s: %s is not built into this version",
 				    SHOWN, where, key);
 		return take(o, i, value) ||
-		       refuse(option, value, where, error, size);
+		       refuse(o, option, value, where, error, size);
 	}
 	list_keys(keys, sizeof(keys));
 	return fail(error, size, "%.*s: no option has this name; accepted: %s",
@@ -602,6 +628,21 @@ static char *clean_value(char *value)
 }
 
 /*
+ * The next line without its newline, ended by a NUL; false at the end. Of one
+ * that does not fit, *len is `size`.
+ */
+static bool read_line(FILE *file, char *line, size_t size, size_t *len)
+{
+	int c;
+
+	*len = 0;
+	while ((c = getc(file)) != EOF && c != '\n' && *len < size)
+		line[(*len)++] = (char)c;
+	line[*len < size ? *len : size - 1] = '\0';
+	return c != EOF || *len;
+}
+
+/*
  * As OpenSM 3.3.23 reads opensm.conf (osm_subn_parse_conf_file): the first
  * word of a line is the key, the rest its value, "#" and what follows it is a
  * comment, also between quotes. What OpenSM lets pass (a key without a value,
@@ -614,6 +655,7 @@ static bool read_file(struct options *o, const char *path, char *error,
 	char *key, *value;
 	bool well = true;
 	unsigned n = 0;
+	size_t len;
 	FILE *file;
 
 	/* relative to what? -B changes the folder that OpenSM runs in */
@@ -625,13 +667,17 @@ static bool read_file(struct options *o, const char *path, char *error,
 	if (!file)
 		return fail(error, size, PREFIX "config=%.*s: %s", SHOWN, path,
 			    errno ? strerror(errno) : "is no regular file");
-	while (well && fgets(line, sizeof(line), file)) {
+	while (well && read_line(file, line, sizeof(line), &len)) {
 		n++;
 		snprintf(where, sizeof(where), "%.*s line %u", SHOWN / 2, path,
 			 n);
-		if (!strchr(line, '\n') && !feof(file)) {
+		if (len == sizeof(line)) {
 			well = fail(error, size, "%s: longer than %zu bytes",
-				    where, sizeof(line) - 2);
+				    where, sizeof(line) - 1);
+			break;
+		}
+		if (strlen(line) < len) {
+			well = fail(error, size, "%s: has a NUL byte", where);
 			break;
 		}
 		line[strcspn(line, "#")] = '\0';
@@ -645,7 +691,7 @@ static bool read_file(struct options *o, const char *path, char *error,
 			well = set_line(o, key, clean_value(value), where,
 					error, size);
 		else
-			well = fail(error, size, "%s: '%.*s' has no value",
+			well = fail(error, size, "%s: '%.*s' has no value; accepted: KEY, a blank, VALUE",
 				    where, SHOWN, key);
 	}
 	if (well && ferror(file))
@@ -756,4 +802,24 @@ bool options_parse(struct options *o, const char *line, char *error,
 			    PREFIX "trace and " PREFIX "audit are both %.*s or a rotated file of it; accepted: two files",
 			    SHOWN, o->trace);
 	return true;
+}
+
+size_t options_others(const char *line, char *buf, size_t size)
+{
+	size_t len, used = 0, n = 0;
+
+	buf[0] = '\0';
+	while (line && *(line += strspn(line, BLANKS))) {
+		len = strcspn(line, BLANKS);
+		if (strncmp(line, PREFIX, strlen(PREFIX))) {
+			if (used < size)
+				used += (size_t)snprintf(buf + used,
+							 size - used, "%s%.*s",
+							 n ? " " : "",
+							 (int)len, line);
+			n++;
+		}
+		line += len;
+	}
+	return n;
 }

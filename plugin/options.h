@@ -36,6 +36,7 @@ struct options {
 	uint32_t storm_requests;
 	uint32_t storm_seconds;
 	uint32_t unanswered_seconds;
+	char why[160];		/* why the last value was refused, or "" */
 	/* the value of each option in the table's order, as it was written */
 	char text[OPTIONS_COUNT][OPTION_VALUE_MAX];
 };
@@ -61,5 +62,11 @@ void options_default(struct options *o);
  */
 bool options_parse(struct options *o, const char *line, char *error,
 		   size_t size);
+
+/*
+ * The words that options_parse() leaves to other plugins, with blanks between
+ * them and cut to `size`. Returns how many there are.
+ */
+size_t options_others(const char *line, char *buf, size_t size);
 
 #endif /* OSMSNOOP_OPTIONS_H */

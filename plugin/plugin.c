@@ -16,6 +16,7 @@
 #include <opensm/osm_opensm.h>
 #include <opensm/osm_version.h>
 
+#include "error.h"
 #include "layout_check.h"
 #include "options.h"
 #include "sink.h"
@@ -39,6 +40,22 @@ static void complain(const char *member)
 	syslog(LOG_DAEMON | LOG_ERR, text, member);
 }
 
+/* They may be meant for us, and mistyped. */
+static void say_others(osm_opensm_t *osm)
+{
+	char words[512], *p;
+
+	if (!options_others(osm->subn.opt.event_plugin_options, words,
+			    sizeof(words)))
+		return;
+	for (p = words; *p; p++)
+		if ((unsigned char)*p < 0x20 || (unsigned char)*p > 0x7e)
+			*p = '?';
+	osm_log_v2(&osm->log, OSM_LOG_INFO, OSMSNOOP_FILE_ID,
+		   "SNOOP: words without the prefix osmsnoop. are left to other plugins: %s\n",
+		   words);
+}
+
 static struct plugin *plugin_new(osm_opensm_t *osm)
 {
 	struct plugin *p = calloc(1, sizeof(*p));
@@ -54,6 +71,7 @@ static struct plugin *plugin_new(osm_opensm_t *osm)
 		free(p);
 		return NULL;
 	}
+	say_others(osm);
 	osm_mad_pool_construct(&p->mad_pool);
 	osm_mad_pool_init(&p->mad_pool);
 	return p;

@@ -136,6 +136,10 @@ static bool log_open(const struct options *options, osm_log_t *p_log,
 		return false;
 	s->p_log = p_log;
 	s->all = options->log == LOG_ALL;
+	if (s->all && !osm_log_is_active_v2(p_log, OSM_LOG_VERBOSE,
+					    OSMSNOOP_FILE_ID))
+		osm_log_v2(p_log, OSM_LOG_INFO, OSMSNOOP_FILE_ID,
+			   "SNOOP: log=all writes transactions at level VERBOSE (0x04), which log_flags leaves out\n");
 	*state = s;
 	return true;
 }

@@ -18,6 +18,7 @@ struct count {
 	uint64_t began_ns;
 	uint64_t over_ns;	/* when one was over the limit last */
 	uint64_t said_ns;
+	uint32_t qpn;		/* of the last request */
 	uint32_t steps[STEPS];	/* requests, by the step's number */
 	bool storm;
 };
@@ -96,7 +97,7 @@ static bool add(const struct storm *s, struct count *c, uint64_t mono_ns)
 static void say(struct storm *s, uint16_t lid, struct count *c,
 		const char *phase, uint64_t mono_ns)
 {
-	struct requester who = { .addr = { .lid = lid } };
+	struct requester who = { .addr = { .lid = lid, .qpn = c->qpn } };
 	struct evidence evidence[] = {
 		{ "phase", phase, 0 },
 		{ "requests", NULL, c->total },
@@ -145,14 +146,17 @@ static void end(struct storm *s, uint16_t lid, struct count *c,
 	say(s, lid, c, "end", mono_ns);
 }
 
-void storm_request(struct storm *s, uint16_t lid, uint64_t mono_ns)
+void storm_request(struct storm *s, const struct mad_peer *peer,
+		   uint64_t mono_ns)
 {
+	uint16_t lid = peer->lid;
 	struct count *c;
 	bool over;
 
 	if (lid >= LIDS)
 		return;
 	c = &s->counts[lid];
+	c->qpn = peer->qpn;
 	/* if it begins another storm, storm_tick would not see this end */
 	if (c->storm && is_over(s, c, mono_ns))
 		end(s, lid, c, mono_ns);

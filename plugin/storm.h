@@ -43,7 +43,8 @@ struct storm *storm_new(const struct storm_options *options);
 void storm_free(struct storm *s);
 
 /* One SA request of this requester came in. */
-void storm_request(struct storm *s, uint16_t lid, uint64_t mono_ns);
+void storm_request(struct storm *s, const struct mad_peer *peer,
+		   uint64_t mono_ns);
 
 /* The end: storms that go on are said to end. */
 void storm_flush(struct storm *s, uint64_t mono_ns);

@@ -191,7 +191,7 @@ static void handle_capture(struct trace *t, const struct mad_capture *cap)
 	count(&t->captured, cap);
 	sinks_capture(t->sinks, cap);
 	if (request)
-		storm_request(t->storm, cap->peer.lid, cap->mono_ns);
+		storm_request(t->storm, &cap->peer, cap->mono_ns);
 	transactions_put(t->transactions, cap);
 }
 

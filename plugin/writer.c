@@ -48,7 +48,8 @@ struct writer {
 	bool full;			/* was the queue, since the last flush */
 	bool stuck;			/* it is not written, which was said */
 	uint64_t stuck_lost;		/* because of it */
-	uint64_t settled_before;	/* at the last flush that saw progress */
+	uint64_t settled_before;	/* at the last flush */
+	uint64_t put_before;		/* as was `put` */
 	unsigned idle;			/* flushes since */
 	uint64_t lost;			/* and not in the queue yet; from
 					 * `closing` on the thread's */
@@ -202,13 +203,15 @@ void writer_put(struct writer *w, const char *members, size_t len)
 static void look_for_progress(struct writer *w)
 {
 	uint64_t settled = atomic_load(&w->settled);
-	bool done = !ring_used(&w->queue) && settled + w->lost == w->put;
+	/* all that was put until the last look */
+	bool done = settled + w->lost >= w->put_before;
 
 	if (done || settled != w->settled_before)
 		w->idle = 0;
 	else
 		w->idle++;
 	w->settled_before = settled;
+	w->put_before = w->put;
 	if (!w->stuck && (w->full || w->idle >= IDLE_FLUSHES)) {
 		sink_error(w->p_log, "5D27",
 			   "%s: its disk hangs or is too slow; records wait for it, and are counted when there is no room for them",
@@ -216,7 +219,7 @@ static void look_for_progress(struct writer *w)
 		w->stuck = true;
 	} else if (w->stuck && done && !w->full) {
 		sink_error(w->p_log, "5D28",
-			   "%s: its disk goes on; %" PRIu64 " records are missing",
+			   "%s: its disk no longer hangs; %" PRIu64 " records found no room meanwhile",
 			   w->journal.file.path, w->stuck_lost);
 		w->stuck = false;
 		w->stuck_lost = 0;

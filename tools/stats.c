@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 #include <errno.h>
+#include <getopt.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -305,7 +306,7 @@ static void print_counts(const char *title, struct table *t)
 
 static void print_text(struct stats *s)
 {
-	printf("%" PRIu64 " records, %s to %s\n", s->lines,
+	printf("%" PRIu64 " records, %s to %s\n", s->lines - s->bad,
 	       s->first[0] ? s->first : "-", s->last[0] ? s->last : "-");
 	if (s->bad)
 		printf("%" PRIu64 " lines are no records of osmsnoop\n",
@@ -360,7 +361,7 @@ static void print_json(struct stats *s)
 {
 	json_t *o = need(json_pack(
 		"{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "records",
-		(json_int_t)s->lines, "not_records", (json_int_t)s->bad,
+		(json_int_t)(s->lines - s->bad), "not_records", (json_int_t)s->bad,
 		"lost", (json_int_t)s->lost, "types",
 		table_json(&s->types, true), "sa", row_json(&s->all),
 		"queries", table_json(&s->attributes, false), "reasons",
@@ -385,6 +386,11 @@ static void table_free(struct table *t)
 	json_decref(t->index);
 }
 
+static const char usage[] =
+	"usage: osmsnoop stats [-j] FILE...\n"
+	"  -j, --json   as JSON\n"
+	"  FILE         a trace or audit file of the plugin; - is standard input\n";
+
 int stats_main(int argc, char **argv)
 {
 	static char reports[] = "Report";
@@ -392,21 +398,41 @@ int stats_main(int argc, char **argv)
 	bool json = false;
 	int c, error = 0;
 
-	while ((c = getopt(argc, argv, "j")) != -1) {
+	static char name[] = "osmsnoop stats";
+	static const struct option options[] = {
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+
+	argv[0] = name;	/* what getopt's messages begin with */
+	while ((c = getopt_long(argc, argv, "jh", options, NULL)) != -1) {
+		if (c == 'h')
+			return fputs(usage, stdout) < 0;
 		if (c != 'j')
 			goto usage;
 		json = true;
 	}
-	if (optind == argc)
+	if (optind == argc) {
+		fputs("osmsnoop stats: which file?\n", stderr);
 		goto usage;
+	}
 	for (; optind < argc; optind++)
 		error |= read_file(&s, argv[optind]);
 	if (json)
 		print_json(&s);
 	else
 		print_text(&s);
-	if (fflush(stdout) || ferror(stdout))
-		error = errno != EPIPE;
+	if (s.lines && s.lines == s.bad) {
+		fputs("osmsnoop: there is no record of osmsnoop in it (compressed files are to be unpacked)\n",
+		      stderr);
+		error = 1;
+	}
+	if ((fflush(stdout) || ferror(stdout)) && errno != EPIPE) {
+		fprintf(stderr, "osmsnoop: standard output: %s\n",
+			strerror(errno));
+		error = 1;
+	}
 	table_free(&s.attributes);
 	table_free(&s.requesters);
 	table_free(&s.reasons);
@@ -415,6 +441,6 @@ int stats_main(int argc, char **argv)
 	free(s.reports.latency);
 	return error;
 usage:
-	fputs("usage: osmsnoop stats [-j] FILE...\n", stderr);
+	fputs(usage, stderr);
 	return 2;
 }

@@ -410,7 +410,9 @@ void osm_vendor_snoop_unbind_by(osm_bind_handle_t h_bind, uint64_t deadline_ns)
 			    "a snoop bind whose callback is unbinding this one");
 		refused = true;
 	} else {
-		atomic_store(&b->deadline, deadline_ns);
+		/* whoever else unbinds it may be in less of a hurry */
+		if (deadline_ns < atomic_load(&b->deadline))
+			atomic_store(&b->deadline, deadline_ns);
 		if (delivering)
 			delivering->waits_for = b;
 		if (b->bound)

@@ -707,7 +707,7 @@ START_TEST(test_start_and_stop)
 	check_member("lost", "9");
 	check_line("stop: captured SM 1 received 2 sent, SA 3 received 4 sent;"
 		   " OpenSM counted SM 5 received 6 sent, SA 7 received 8 sent"
-		   "; not complete, 9 lost");
+		   "; captures not complete, 9 lost");
 }
 END_TEST
 

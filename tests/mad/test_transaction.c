@@ -1214,6 +1214,120 @@ START_TEST(test_late_answers_are_not_swallowed)
 }
 END_TEST
 
+/* An SA request with a mark in its record, or behind what it has. */
+static void put_marked(uint8_t method, uint16_t attr_id, size_t offset,
+		       uint8_t mark, bool dropped)
+{
+	make(CLASS_SUBN_ADM, method, attr_id, TID, false);
+	data[offset] = mark;
+	if (dropped)
+		data[SA_SM_KEY] = 1;
+	put();
+}
+
+/* One TID does not make two requests one: each is a record. */
+START_TEST(test_what_differs_is_no_copy)
+{
+	uint8_t marks;
+	int i;
+
+	put_marked(METHOD_SET, ATTR_MCMEMBER_RECORD, SA_DATA, 1, false);
+	put_marked(METHOD_SET, ATTR_MCMEMBER_RECORD, SA_DATA, 2, false);
+	ck_assert_uint_eq(outstanding(), 2);
+	for (i = 0; i < 2; i++) {
+		put_response(GET_RESP, ATTR_MCMEMBER_RECORD, TID);
+		tick(100 * MS);
+		ck_assert_uint_eq(take_answered(0)->sa.retries, 0);
+	}
+	check_nothing();
+
+	/* another SM_Key, or component mask */
+	start_over();
+	put_marked(METHOD_SET, ATTR_MCMEMBER_RECORD, SA_COMPONENT_MASK, 1,
+		   false);
+	put_marked(METHOD_SET, ATTR_MCMEMBER_RECORD, SA_COMPONENT_MASK, 2,
+		   false);
+	ck_assert_uint_eq(outstanding(), 2);
+
+	/* what lies behind the record is nobody's */
+	start_over();
+	put_marked(METHOD_SET, ATTR_MCMEMBER_RECORD, SA_DATA + 60, 1, false);
+	put_marked(METHOD_SET, ATTR_MCMEMBER_RECORD, SA_DATA + 60, 2, false);
+	ck_assert_uint_eq(outstanding(), 1);
+	put_marked(METHOD_GET, ATTR_PATH_RECORD, 230, 1, false);
+	put_marked(METHOD_GET, ATTR_PATH_RECORD, 230, 2, false);
+	ck_assert_uint_eq(outstanding(), 2);
+	/* but who knows where an attribute ends that is not known? */
+	put_marked(METHOD_GET, 0xff10, 255, 1, false);
+	put_marked(METHOD_GET, 0xff10, 255, 2, false);
+	ck_assert_uint_eq(outstanding(), 4);
+
+	/* nobody makes a long list of them */
+	start_over();
+	for (marks = 1; marks <= 40; marks++)
+		put_marked(METHOD_GET, ATTR_PATH_RECORD, SA_DATA + 8, marks,
+			   false);
+	ck_assert_uint_eq(outstanding(), 16);
+	for (i = 0; i < 40 - 16; i++)
+		take_sa(SA_UNANSWERED, SA_REASON_UNKNOWN, 0);
+	check_nothing();
+}
+END_TEST
+
+/* The answer is not for whom OpenSM drops. */
+START_TEST(test_answers_are_for_who_is_not_dropped)
+{
+	put_marked(METHOD_SET, ATTR_MCMEMBER_RECORD, SA_DATA, 1, true);
+	now += 20 * MS;
+	put_marked(METHOD_SET, ATTR_MCMEMBER_RECORD, SA_DATA, 2, false);
+	now += MS;
+	put_response(GET_RESP, ATTR_MCMEMBER_RECORD, TID);
+	tick(100 * MS);
+	ck_assert_uint_eq(take_answered(0)->sa.latency_ns, MS);
+	tick(5 * SECOND);
+	take_sa(SA_UNANSWERED, SA_REASON_SM_KEY, 0);
+	check_nothing();
+
+	/* if there is nobody else it was answered after all */
+	start_over();
+	put_marked(METHOD_SET, ATTR_MCMEMBER_RECORD, SA_DATA, 1, true);
+	put_response(GET_RESP, ATTR_MCMEMBER_RECORD, TID);
+	tick(100 * MS);
+	take_answered(0);
+	check_nothing();
+
+	/* nor is its failure */
+	start_over();
+	put_marked(METHOD_SET, ATTR_MCMEMBER_RECORD, SA_DATA, 1, true);
+	put_marked(METHOD_SET, ATTR_MCMEMBER_RECORD, SA_DATA, 2, false);
+	put_failure(GET_RESP, ATTR_MCMEMBER_RECORD, TID);
+	ck_assert_uint_eq(take_sa(SA_FAILED, SA_REASON_SEND_ERROR, 0)->tid,
+			  TID);
+	ck_assert_uint_eq(outstanding(), 1);
+}
+END_TEST
+
+/* The time in which OpenSM dropped it is not OpenSM's latency. */
+START_TEST(test_latency_begins_when_it_is_heard)
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		make(CLASS_SUBN_ADM, METHOD_GET, ATTR_PATH_RECORD, TID, false);
+		cap.condition.first_sweep = true;
+		put();
+		now += SECOND;
+	}
+	get(TID);
+	now += MS;
+	get(TID);	/* too early a retry: it was heard before */
+	now += MS;
+	get_resp(TID);
+	tick(100 * MS);
+	ck_assert_uint_eq(take_answered(3)->sa.latency_ns, 2 * MS);
+}
+END_TEST
+
 /* Copies in the first sweep get no answer; what comes is the Set's. */
 START_TEST(test_dropped_copies_take_no_answer_of_another)
 {
@@ -1845,6 +1959,9 @@ int main(void)
 	tcase_add_test(tcase, test_unanswered);
 	tcase_add_test(tcase, test_an_answer_that_races_the_time_out);
 	tcase_add_test(tcase, test_late_answers_are_not_swallowed);
+	tcase_add_test(tcase, test_what_differs_is_no_copy);
+	tcase_add_test(tcase, test_answers_are_for_who_is_not_dropped);
+	tcase_add_test(tcase, test_latency_begins_when_it_is_heard);
 	tcase_add_test(tcase, test_dropped_copies_take_no_answer_of_another);
 	tcase_add_test(tcase, test_a_second_answer_while_one_is_held);
 	tcase_add_test(tcase, test_the_reason_is_the_last_copys);

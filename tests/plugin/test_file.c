@@ -348,6 +348,29 @@ START_TEST(test_rotation_fails)
 }
 END_TEST
 
+/* A rotated name that somebody writes, this process included, is not taken. */
+START_TEST(test_rotation_over_a_live_file)
+{
+	struct file *other = malloc(sizeof(*other));
+
+	ck_assert_ptr_nonnull(other);
+	file_init(other, beside(".1"), 1 << 20, 2);
+	ck_assert(file_open(other));
+	file_init(file, path, 64, 2);
+	ck_assert(file_open(file));
+	ck_assert(put(LONG_LINE));
+	ck_assert(put(LONG_LINE));
+	ck_assert(file->not_turned);
+	ck_assert_ptr_nonnull(strstr(file->reason, "written by another"));
+	file_close(other);
+	ck_assert(put(LONG_LINE));
+	ck_assert(put(LONG_LINE));
+	ck_assert_uint_lt(file->last_line, 3);
+	ck_assert_int_eq(access(beside(".1"), F_OK), 0);
+	free(other);
+}
+END_TEST
+
 /* copytruncate: the emptied file is a new one. */
 START_TEST(test_emptied_in_its_place)
 {
@@ -369,6 +392,7 @@ END_TEST
 START_TEST(test_cut)
 {
 	const uint64_t line = strlen("{\"seq\":1,\"a\":1}\n");
+	FILE *f;
 	int i;
 
 	ck_assert(file_open(file));
@@ -378,7 +402,7 @@ START_TEST(test_cut)
 	ck_assert_int_eq(truncate(path, (off_t)(2 * line + 5)), 0);
 	ck_assert(put("\"a\":1"));
 	ck_assert(!file_flush(file, &lost));
-	ck_assert_ptr_nonnull(strstr(file->reason, "somebody cut it from"));
+	ck_assert_ptr_nonnull(strstr(file->reason, "somebody changed it from"));
 	ck_assert_uint_eq(lost, 1);
 	ck_assert(file_open(file));
 	ck_assert_uint_eq(file->missing, 2);
@@ -386,6 +410,21 @@ START_TEST(test_cut)
 	ck_assert(put("\"a\":1"));
 	ck_assert(file_flush(file, &lost));
 	ck_assert_uint_eq(check_lines(path, 1), 3);
+
+	/* what is no line is no better at the end; a line is */
+	ck_assert_int_eq(truncate(path, (off_t)(3 * line + 100)), 0);
+	ck_assert(!file_follow(file, &lost));
+	ck_assert_int_eq(truncate(path, (off_t)(3 * line)), 0);
+	ck_assert(file_open(file));
+	ck_assert_uint_eq(file->missing, 0);
+	f = fopen(path, "a");
+	ck_assert_ptr_nonnull(f);
+	fputs("# moved to the other rack\n", f);
+	fclose(f);
+	ck_assert(put("\"a\":1"));
+	ck_assert(file_flush(file, &lost));
+	ck_assert_uint_eq(file->last_line, 4);
+	ck_assert_uint_eq(lost, 1);
 
 	/* with nothing in the buffer; another file is not short of anything */
 	ck_assert_int_eq(truncate(path, (off_t)line), 0);
@@ -552,6 +591,7 @@ int main(void)
 	tcase_add_test(files, test_killed);
 	tcase_add_test(files, test_rotation);
 	tcase_add_test(files, test_rotation_fails);
+	tcase_add_test(files, test_rotation_over_a_live_file);
 	tcase_add_test(files, test_cut);
 	tcase_add_test(files, test_moved_and_removed);
 	tcase_add_test(files, test_size_limit);

@@ -121,16 +121,16 @@ START_TEST(test_malformed_words)
 		{ "osmsnoop.audit=/a osmsnoop.trace=/a",
 		  { "osmsnoop.audit", "osmsnoop.trace", "/a" } },
 		{ "osmsnoop.source=",
-		  { "no value for source; accepted: auto or tap" } },
+		  { "bad value for source; accepted: auto or tap" } },
 		{ "osmsnoop.source=wire",
-		  { "osmsnoop.source=wire:", "no value for source",
+		  { "osmsnoop.source=wire:", "bad value for source",
 		    "accepted: auto or tap" } },
-		{ "osmsnoop.source=ta", { "no value for source" } },
-		{ "osmsnoop.source=taps", { "no value for source" } },
-		{ "osmsnoop.source=tap:mlx5_0", { "no value for source" } },
-		{ "osmsnoop.source=kernel:mlx5_0", { "no value for source" } },
-		{ "osmsnoop.source=bpf:", { "no value for source" } },
-		{ "osmsnoop.source=bpfs", { "no value for source" } },
+		{ "osmsnoop.source=ta", { "bad value for source" } },
+		{ "osmsnoop.source=taps", { "bad value for source" } },
+		{ "osmsnoop.source=tap:mlx5_0", { "bad value for source" } },
+		{ "osmsnoop.source=kernel:mlx5_0", { "bad value for source" } },
+		{ "osmsnoop.source=bpf:", { "bad value for source" } },
+		{ "osmsnoop.source=bpfs", { "bad value for source" } },
 		{ "osmsnoop.config=",
 		  { "osmsnoop.config=:", "absolute path" } },
 		{ "osmsnoop.config=my.conf",
@@ -255,7 +255,7 @@ START_TEST(test_too_many)
 	const char *const filters[4] = {
 		"osmsnoop.filter=class:sa;", "at most 64",
 	};
-	const char *const name[4] = { "file name has at most 250 bytes" };
+	const char *const name[4] = { "file name has 1 to 250 bytes" };
 	const char *const cut[4] = { "OpenSM cuts lines", "osmsnoop.config" };
 	int i;
 
@@ -348,6 +348,7 @@ END_TEST
 START_TEST(test_config_long_line)
 {
 	const char *const parts[4] = { " line 2: longer than" };
+	const char *const nul[4] = { " line 1: has a NUL byte" };
 	char text[8192] = "log all\n# ", line[128];
 
 	memset(text + strlen(text), 'x', sizeof(text) - strlen(text) - 1);
@@ -355,6 +356,12 @@ START_TEST(test_config_long_line)
 	snprintf(line, sizeof(line), "osmsnoop.config=%s", config_path);
 	refused(line, parts);
 	ck_assert_ptr_nonnull(strstr(error, config_path));
+
+	/* a file after a power failure, say */
+	make_config("\0\0\0\0", 4);
+	refused(line, nul);
+	make_config("log all\0garbage\n", 16);
+	refused(line, nul);
 
 	/* what fits is a line, with and without its end */
 	text[OPTION_VALUE_MAX] = '\n';

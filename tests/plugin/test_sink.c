@@ -161,7 +161,9 @@ START_TEST(test_log_levels)
 	put_sa(METHOD_GET, 7);
 	put_sa(METHOD_SET, 7);
 	end();
-	ck_assert_uint_eq(logged("SNOOP: "), 1);
+	ck_assert_uint_eq(logged("SNOOP: Set"), 1);
+	ck_assert_uint_eq(logged("SNOOP: log=all writes"), 1);
+	ck_assert_uint_eq(logged("SNOOP: "), 2);
 	osm_log_set_level(&log_object, OSM_LOG_ALL);
 	sinks_begin();
 	put_sa(METHOD_GET, 7);

@@ -17,6 +17,13 @@ static const uint64_t start = 1000000 * SECOND;
 static struct storm *storm;
 static struct storm_options options;
 
+static void request(uint16_t lid, uint64_t mono_ns)
+{
+	const struct mad_peer peer = { .lid = lid, .qpn = 0x123 };
+
+	storm_request(storm, &peer, mono_ns);
+}
+
 /* What was emitted last, and how much. */
 static unsigned n_alerts, n_resolved;
 static uint16_t last_lid;
@@ -87,7 +94,7 @@ static void teardown(void)
 static void requests(uint16_t lid, unsigned n, uint64_t mono_ns)
 {
 	while (n--)
-		storm_request(storm, lid, mono_ns);
+		request(lid, mono_ns);
 }
 
 static void check_alert(unsigned n, const char *phase, uint16_t lid,
@@ -139,9 +146,9 @@ START_TEST(test_begin)
 	/* nine at the end of one two seconds, the rest in the next */
 	requests(7, 1, start);
 	requests(7, 9, start + 2 * SECOND - 1);
-	storm_request(storm, 7, start + 2 * SECOND);
+	request(7, start + 2 * SECOND);
 	ck_assert_uint_eq(n_alerts, 0);
-	storm_request(storm, 7, start + 2 * SECOND);
+	request(7, start + 2 * SECOND);
 	check_alert(1, "begin", 7, 11, 0);
 	ck_assert_str_eq(last_name, "node7");
 	ck_assert_str_eq(last_subject, "LID 7");
@@ -175,7 +182,7 @@ START_TEST(test_no_border_hides_a_burst)
 			at = start + where * window / 32 + where;
 			/* 101 in 15/16 of the window */
 			for (n = 0; n <= 100; n++)
-				storm_request(storm, 7, at + n *
+				request(7, at + n *
 					      (window / 16 * 15 / 100));
 			check_alert(1, "begin", 7, 101, 0);
 		}
@@ -198,7 +205,7 @@ START_TEST(test_no_alert_is_false)
 			for (n = 0; n < 10; n++)
 				requests(7, 100, at + n * window);
 			for (n = 0; n < 1000; n++)
-				storm_request(storm, 8, at + n *
+				request(8, at + n *
 					      (window / 100));
 			ck_assert_uint_eq(n_alerts, 0);
 		}
@@ -234,7 +241,7 @@ START_TEST(test_beside_an_exact_count)
 					    8000000000);
 		times[i] = at;
 		n_alerts = 0;
-		storm_request(storm, 7, at);
+		request(7, at);
 		begins = n_alerts && !strcmp(last_phase, "begin");
 		if (begins)
 			begun++;
@@ -267,7 +274,7 @@ START_TEST(test_large_limits)
 	requests(7, 500000, start);
 	requests(7, 500000, start + 3300 * SECOND);
 	ck_assert_uint_eq(n_alerts, 0);
-	storm_request(storm, 7, start + 3300 * SECOND);
+	request(7, start + 3300 * SECOND);
 	check_alert(1, "begin", 7, 1000001, 0);
 }
 END_TEST
@@ -312,7 +319,7 @@ START_TEST(test_near_the_limit)
 	restart(100, 10);
 	/* 103 in ten seconds for two hours */
 	for (i = 0; i < 720 * 103; i++) {
-		storm_request(storm, 7, start + i * (10 * SECOND / 103));
+		request(7, start + i * (10 * SECOND / 103));
 		ck_assert(!n_alerts || !strcmp(last_phase, "begin"));
 	}
 	ck_assert_uint_eq(n_alerts, 1);
@@ -340,7 +347,7 @@ START_TEST(test_end_without_a_tick)
 	requests(7, 20, start);
 	requests(7, 10, start + 3 * SECOND);
 	check_alert(2, "end", 7, 20, 3);
-	storm_request(storm, 7, start + 3 * SECOND);
+	request(7, start + 3 * SECOND);
 	check_alert(3, "begin", 7, 11, 0);
 }
 END_TEST
@@ -366,7 +373,7 @@ START_TEST(test_one_of_many)
 		requests((uint16_t)lid, 10, start);
 	ck_assert_uint_eq(n_alerts, 0);
 	for (lid = 1; lid < 49152; lid++)
-		storm_request(storm, (uint16_t)lid, start + SECOND);
+		request((uint16_t)lid, start + SECOND);
 	ck_assert_uint_eq(n_alerts, 49151);
 	storm_tick(storm, start + 4 * SECOND);
 	ck_assert_uint_eq(n_alerts, 2 * 49151);
@@ -379,26 +386,26 @@ START_TEST(test_out_of_order)
 {
 	requests(7, 9, start + 2 * SECOND);
 	/* within the two seconds, and not */
-	storm_request(storm, 7, start + SECOND);
+	request(7, start + SECOND);
 	requests(7, 100, start);
 	ck_assert_uint_eq(n_alerts, 0);
-	storm_request(storm, 7, start + 2 * SECOND - 1);
+	request(7, start + 2 * SECOND - 1);
 	check_alert(1, "begin", 7, 11, 0);
 	storm_tick(storm, start);
 	ck_assert_uint_eq(n_alerts, 1);
 	/* the total has all of them */
-	storm_request(storm, 7, start - SECOND);
+	request(7, start - SECOND);
 	storm_tick(storm, start + 8 * SECOND);
 	check_alert(2, "end", 7, 12, 6);
 
 	/* the first of all may be the latest */
 	requests(8, 10, start + SECOND);
-	storm_request(storm, 8, start);
+	request(8, start);
 	check_alert(3, "begin", 8, 11, 0);
 	/* as on a machine that has just started */
 	requests(0, 10, 1);
 	ck_assert_uint_eq(n_alerts, 3);
-	storm_request(storm, 0, 0);
+	request(0, 0);
 	check_alert(4, "begin", 0, 11, 0);
 }
 END_TEST
