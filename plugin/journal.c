@@ -7,7 +7,7 @@
 #include "journal.h"
 #include "record.h"
 
-enum { RETRY_NS = 1000000000 };
+enum { RETRY_NS = 1000000000, WELL_NS = 1000000000 };
 
 static void say(struct journal *j, const char *code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -35,8 +35,8 @@ static void failed(struct journal *j)
 }
 
 /*
- * Records are written again. Not said when a loss record alone was: on a disk
- * that is nearly full there is room for that now and then.
+ * Records are written again, and have been for a while: on a disk that is
+ * nearly full there is room for a loss record now and then.
  */
 static void say_well(struct journal *j)
 {
@@ -93,7 +93,7 @@ static bool resume(struct journal *j)
 		return false;
 	}
 	j->failing = false;
-	j->records = false;
+	j->opened_ns = j->now_ns;
 	return true;
 }
 
@@ -105,8 +105,8 @@ void journal_init(struct journal *j, const char *path, uint64_t max_bytes,
 {
 	j->say = say_line;
 	j->context = context;
-	j->failing = j->said = j->records = false;
-	j->now_ns = j->retry_at = 0;
+	j->failing = j->said = false;
+	j->now_ns = j->retry_at = j->opened_ns = 0;
 	j->lost = j->total = j->said_lost = 0;
 	file_init(&j->file, path, max_bytes, max_files);
 }
@@ -124,10 +124,8 @@ void journal_put(struct journal *j, const char *members, size_t len)
 		j->lost++;
 		return;
 	}
-	if (put(j, members, len)) {
-		j->records = true;
+	if (put(j, members, len))
 		return;
-	}
 	j->lost++;
 	failed(j);
 }
@@ -161,7 +159,7 @@ void journal_flush(struct journal *j, uint64_t mono_ns)
 	if (!j->failing) {
 		if (!flush(j))
 			failed(j);
-		else if (j->said && j->records)
+		else if (j->said && mono_ns - j->opened_ns >= WELL_NS)
 			say_well(j);
 		return;
 	}

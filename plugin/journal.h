@@ -22,7 +22,7 @@ struct journal {
 	bool failing;		/* trying again */
 	bool said;		/* that it fails, and not yet that it goes on */
 	uint64_t said_lost;	/* told in the file since */
-	bool records;		/* some were put since it was opened */
+	uint64_t opened_ns;	/* monotonic */
 	uint64_t now_ns;	/* of the last flush */
 	uint64_t retry_at;
 	uint64_t lost;		/* not told in the file yet */

@@ -158,6 +158,29 @@ START_TEST(test_fail_and_resume)
 }
 END_TEST
 
+/* Room for a loss record now and then is no end of it: said once. */
+START_TEST(test_nearly_full)
+{
+	const off_t size = begin_padded(), line = size / PAD;
+	int i;
+
+	for (i = 1; i <= 20; i++) {
+		put_state();
+		put_state();
+		/* the loss record fits, and one more does not */
+		flush_within(size + 3 * line / 2 + (i / 2) * 3 * line / 2,
+			     SECOND + (uint64_t)i * SECOND / 2);
+	}
+	ck_assert_uint_eq(count(said, "5D20: "), 1);
+	ck_assert_uint_eq(count(said, "5D21: "), 0);
+	for (i = 0; i < 5; i++)
+		journal_flush(&journal, 20 * SECOND + (uint64_t)i * SECOND / 2);
+	ck_assert_uint_eq(count(said, "5D21: "), 1);
+	journal_close(&journal);
+	ck_assert_uint_eq(count(said, "\n"), 2);
+}
+END_TEST
+
 /* The end comes while there is no room. */
 START_TEST(test_close_at_the_limit)
 {
@@ -292,6 +315,7 @@ int main(void)
 	tcase_add_test(tcase, test_cannot_open);
 	tcase_add_test(tcase, test_never_opens);
 	tcase_add_test(tcase, test_fail_and_resume);
+	tcase_add_test(tcase, test_nearly_full);
 	tcase_add_test(tcase, test_close_at_the_limit);
 	tcase_add_test(tcase, test_torn_is_a_loss);
 	tcase_add_test(tcase, test_full_disk_for_all);

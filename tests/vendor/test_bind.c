@@ -847,7 +847,7 @@ END_TEST
 
 /* Two callbacks that unbind each other's bind: one of them is refused. */
 struct mutual {
-	osm_bind_handle_t other;
+	_Atomic osm_bind_handle_t other;
 	sem_t *ready;		/* both callbacks run */
 	_Atomic unsigned *refused;
 	_Atomic unsigned calls;
@@ -875,13 +875,14 @@ START_TEST(unbind_each_other)
 	osm_snoop_bind_info_t info = info_default();
 	_Atomic unsigned refused = 0;
 	osm_bind_handle_t h[2];
-	struct mutual m[2];
+	struct mutual m[2] = { 0 };
 	sem_t ready;
 	int i;
 
 	sem_init(&ready, 0, 0);
 	for (i = 0; i < 2; i++) {
-		m[i] = (struct mutual){ .ready = &ready, .refused = &refused };
+		m[i].ready = &ready;
+		m[i].refused = &refused;
 		h[i] = osm_vendor_snoop_bind(&vendor, &info, &pool,
 					     unbind_other, &m[i]);
 		ck_assert(h[i] != OSM_BIND_INVALID_HANDLE);
