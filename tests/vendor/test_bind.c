@@ -875,7 +875,7 @@ START_TEST(unbind_each_other)
 	osm_snoop_bind_info_t info = info_default();
 	_Atomic unsigned refused = 0;
 	osm_bind_handle_t h[2];
-	struct mutual m[2] = { 0 };
+	static struct mutual m[2];
 	sem_t ready;
 	int i;
 
