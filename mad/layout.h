@@ -44,8 +44,11 @@ enum {
 	RMPP_STATUS = 27,
 	RMPP_SEGMENT = 28,	/* 32 bits */
 	RMPP_PAYLOAD = 32,	/* 32 bits, PayloadLength or NewWindowLast */
+	RMPP_DATA_OFFSET = 36,	/* PayloadLength counts from here */
 
 	VENDOR_OUI = 37,	/* 3 bytes, vendor range 2 only */
+	VENDOR_DATA = 40,
+	DEVICE_DATA = 64,	/* device management and administration, BIS */
 
 	/* SA */
 	SA_SM_KEY = 36,		/* 64 bits */
@@ -62,8 +65,32 @@ enum {
 };
 
 enum {
+	RMPP_DATA = 1,		/* RMPPType */
+	RMPP_ACK = 2,
+	RMPP_STOP = 3,
+	RMPP_ABORT = 4,
+};
+
+/* RMPPStatus (IBA 13.6): what a STOP or ABORT says */
+enum {
+	RMPP_STATUS_RESX = 1,		/* of a STOP: resources exhausted */
+	RMPP_STATUS_T2L = 118,		/* total time too long */
+	RMPP_STATUS_BAD_LEN = 119,
+	RMPP_STATUS_BAD_SEG = 120,
+	RMPP_STATUS_BADT = 121,
+	RMPP_STATUS_W2S = 122,		/* NewWindowLast too small */
+	RMPP_STATUS_S2B = 123,		/* SegmentNumber too big */
+	RMPP_STATUS_BAD_STATUS = 124,
+	RMPP_STATUS_UNV = 125,		/* unsupported version */
+	RMPP_STATUS_TMR = 126,		/* too many retries */
+};
+
+enum {
 	CLASS_SUBN_LID = 0x01,
 	CLASS_SUBN_ADM = 0x03,
+	CLASS_DEV_MGMT = 0x06,
+	CLASS_DEV_ADM = 0x10,
+	CLASS_BIS = 0x12,
 	CLASS_VENDOR2_FIRST = 0x30,	/* vendor range 2, with an OUI */
 	CLASS_VENDOR2_LAST = 0x4f,
 	CLASS_SUBN_DIR = 0x81,

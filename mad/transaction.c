@@ -7,11 +7,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/queue.h>
-#include <sys/random.h>
 
 #include "attributes.h"
+#include "siphash.h"
 #include "transaction.h"
 #include "trap.h"
 
@@ -28,11 +27,6 @@ enum {
 	SAME_KEY_MAX = 16,
 
 	KEY_WORDS = 5,
-	RMPP_DATA = 1,		/* RMPPType */
-	RMPP_ACK = 2,
-	RMPP_STOP = 3,
-	RMPP_ABORT = 4,
-	RMPP_DATA_OFFSET = 36,	/* PayloadLength counts from here */
 	SA_HDR_REST = SA_DATA - RMPP_DATA_OFFSET,
 };
 
@@ -121,46 +115,12 @@ static uint64_t elapsed(uint64_t now, uint64_t then)
  * The table
  */
 
-static uint64_t rotate(uint64_t x, int by)
-{
-	return x << by | x >> (64 - by);
-}
-
-static void sip_round(uint64_t v[4])
-{
-	v[0] += v[1];
-	v[1] = rotate(v[1], 13) ^ v[0];
-	v[0] = rotate(v[0], 32);
-	v[2] += v[3];
-	v[3] = rotate(v[3], 16) ^ v[2];
-	v[0] += v[3];
-	v[3] = rotate(v[3], 21) ^ v[0];
-	v[2] += v[1];
-	v[1] = rotate(v[1], 17) ^ v[2];
-	v[2] = rotate(v[2], 32);
-}
-
-/* SipHash-1-3 (Aumasson and Bernstein) of words: none can be guessed. */
 static struct bucket *find_bucket(const struct transactions *t,
 				  const struct key *key)
 {
-	uint64_t v[4] = {
-		t->seed[0] ^ UINT64_C(0x736f6d6570736575),
-		t->seed[1] ^ UINT64_C(0x646f72616e646f6d),
-		t->seed[0] ^ UINT64_C(0x6c7967656e657261),
-		t->seed[1] ^ UINT64_C(0x7465646279746573),
-	};
-	int i;
+	uint64_t hash = siphash_words(t->seed, key->word, KEY_WORDS);
 
-	for (i = 0; i < KEY_WORDS; i++) {
-		v[3] ^= key->word[i];
-		sip_round(v);
-		v[0] ^= key->word[i];
-	}
-	v[2] ^= 0xff;
-	for (i = 0; i < 3; i++)
-		sip_round(v);
-	return &t->buckets[(v[0] ^ v[1] ^ v[2] ^ v[3]) & t->bucket_mask];
+	return &t->buckets[hash & t->bucket_mask];
 }
 
 static bool same_key(const struct key *a, const struct key *b)
@@ -992,18 +952,6 @@ void transactions_get_stats(const struct transactions *t,
  * Life
  */
 
-/* Never blocks, not even early at boot. */
-static void make_seed(uint64_t seed[2])
-{
-	const void *random;
-
-	if (getrandom(seed, 16, GRND_NONBLOCK) == 16)
-		return;
-	random = (const void *)getauxval(AT_RANDOM);
-	if (random)
-		memcpy(seed, random, 16);
-}
-
 struct transactions *transactions_new(const struct transactions_options *opts)
 {
 	struct transactions *t;
@@ -1023,7 +971,7 @@ struct transactions *transactions_new(const struct transactions_options *opts)
 		t->traps_max = 1;
 	if (t->traps_max > TRAPS_MAX)
 		t->traps_max = TRAPS_MAX;
-	make_seed(t->seed);
+	siphash_seed(t->seed);
 
 	/* Both fresh from the kernel: costs nothing until it is used. */
 	t->entries = calloc(t->opts.max, sizeof(*t->entries));
