@@ -1,0 +1,1025 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * RMPP reassembly, by the rules of the kernel: drivers/infiniband/core/
+ * mad_rmpp.c, whose functions are named where a rule follows them.
+ *
+ * The data of a transfer that came in order is in one buffer, which grows by
+ * doubling and becomes the message. A segment that came too early is by itself
+ * in a hash of all such segments, so that any number costs the same, and
+ * a number that is far off costs no more memory than the segment has.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "rmpp.h"
+#include "siphash.h"
+
+#define SECOND UINT64_C(1000000000)
+#define MIB ((size_t)1 << 20)
+
+enum {
+	DEFAULT_TRANSFERS = 65536,
+	KEY_WORDS = 5,
+	PAYLOAD_MAX = MAD_SIZE - RMPP_DATA_OFFSET,
+	DATA_MAX = MAD_SIZE - VENDOR_DATA,	/* of a later segment */
+	EARLY_BUCKETS_MAX = 1 << 20,
+};
+
+static const size_t default_message = 16 * MIB;
+static const size_t default_total = 256 * MIB;
+static const uint64_t default_timeout_ns = 45 * SECOND;
+
+/*
+ * How long a transfer that is over is remembered. The kernel takes what comes
+ * for a received message within 10 s of its end for duplicates, a first
+ * segment included (complete_rmpp, recv_cleanup_handler).
+ */
+static const uint64_t linger_ns = 10 * SECOND;
+
+/*
+ * Segments that the receiver has and we have not may still be underway to us
+ * when captures are a little out of order.
+ */
+static const uint64_t missed_ns = SECOND;
+
+/*
+ * What is not acknowledged the kernel sends again after at most 2 s
+ * (send_next_seg). A first segment that comes after more is another message.
+ */
+static const uint64_t resend_ns = 3 * SECOND;
+
+/* Who sends what to whom: as find_rmpp_recv, and the GID and direction. */
+struct key {
+	uint64_t word[KEY_WORDS];
+};
+
+enum state {
+	ACTIVE,
+	MISSING,	/* active, but some of it seems to be lost for us */
+	OVER,		/* whole or given up; more of it may still come */
+	STATES,
+};
+
+struct transfer;
+
+/* A segment that came before one with a lower number. */
+struct early {
+	LIST_ENTRY(early) in_bucket;
+	LIST_ENTRY(early) in_transfer;
+	const struct transfer *transfer;
+	uint32_t number;
+	uint8_t data[DATA_MAX];
+};
+
+LIST_HEAD(early_list, early);
+
+struct transfer {
+	TAILQ_ENTRY(transfer) in_list;	/* of the state, or free */
+	LIST_ENTRY(transfer) in_bucket;
+	struct key key;
+	struct mad_peer peer;
+	uint64_t tid;
+	enum state state;
+	bool sent;
+	bool delivered;		/* OVER because it was whole */
+	uint8_t mgmt_class;
+	uint8_t method;
+	uint16_t attr_id;
+
+	uint64_t begun_ns;	/* the first capture; CLOCK_MONOTONIC */
+	uint64_t begun_time_ns;	/* the same, CLOCK_REALTIME */
+	uint64_t last_ns;	/* the last one that counts for time-outs */
+	uint64_t time_ns;	/* of segment 1 */
+	uint64_t mono_ns;
+	uint64_t first_hash;	/* of segment 1, if sent */
+
+	uint32_t in_order;	/* segments 1 to this one are in `data` */
+	uint32_t highest;	/* number seen */
+	uint32_t last;		/* number of the last one; 0 = not seen */
+	uint32_t acked;		/* what the receiver has at least */
+	uint32_t segments;	/* seen */
+	uint32_t first_payload;	/* PayloadLength of segment 1 */
+	uint32_t last_payload;	/* and of the last one */
+
+	uint8_t *data;
+	size_t len;
+	size_t room;		/* at `data` */
+	struct early_list early;
+};
+
+TAILQ_HEAD(transfer_list, transfer);
+LIST_HEAD(bucket, transfer);
+
+struct rmpp {
+	struct rmpp_options opts;
+	struct rmpp_stats stats;
+	uint64_t seed[2];
+	struct transfer *transfers;
+	size_t used;		/* transfers[used] and up were never touched */
+	struct bucket *buckets;
+	size_t bucket_mask;
+	struct early_list *early_buckets;
+	size_t early_mask;
+	struct transfer_list free;
+	/* By enum state; in each the one that was idle for longest is first. */
+	struct transfer_list lists[STATES];
+	uint8_t *whole;		/* the message that was handed out last */
+	size_t whole_room;
+};
+
+/* What a DATA capture says of itself. */
+struct segment {
+	const struct mad_capture *cap;
+	uint32_t number;
+	uint32_t payload;
+	bool is_last;
+	size_t offset;		/* where data begins */
+};
+
+/* Captures may be a little out of order. */
+static uint64_t elapsed(uint64_t now, uint64_t then)
+{
+	return now > then ? now - then : 0;
+}
+
+/*
+ * MADs
+ */
+
+/* Where data begins (ib_get_mad_data_offset); 0 for a class without RMPP. */
+static size_t data_offset(uint8_t mgmt_class)
+{
+	switch (mgmt_class) {
+	case CLASS_SUBN_ADM:
+		return SA_DATA;
+	case CLASS_DEV_MGMT:
+	case CLASS_DEV_ADM:
+	case CLASS_BIS:
+		return DEVICE_DATA;
+	default:
+		if (mgmt_class < CLASS_VENDOR2_FIRST ||
+		    mgmt_class > CLASS_VENDOR2_LAST)
+			return 0;
+		return VENDOR_DATA;
+	}
+}
+
+static uint8_t flags_of(const struct mad_capture *cap)
+{
+	return cap->data[RMPP_FLAGS];
+}
+
+/* The length of a message, header included (get_mad_len). */
+static uint64_t message_size(size_t offset, uint32_t segments,
+			     uint32_t last_payload)
+{
+	uint64_t size = offset + (uint64_t)segments * (MAD_SIZE - offset);
+
+	if (last_payload <= PAYLOAD_MAX)
+		size -= PAYLOAD_MAX - last_payload;
+	return size;
+}
+
+/*
+ * Do the lengths fit what came? PayloadLength counts all behind the RMPP
+ * header, in the first segment of all segments (send_next_seg), or is zero
+ * there when the sender does not know yet.
+ */
+static bool lengths_lie(size_t offset, uint32_t segments,
+			uint32_t first_payload, uint32_t last_payload)
+{
+	uint64_t all = (uint64_t)(segments - 1) * PAYLOAD_MAX + last_payload;
+
+	if (last_payload > PAYLOAD_MAX ||
+	    last_payload < offset - RMPP_DATA_OFFSET)
+		return true;
+	return first_payload && first_payload != all;
+}
+
+static void make_key(struct key *key, const struct mad_capture *cap, bool sent,
+		     uint8_t method)
+{
+	const struct mad_peer *peer = &cap->peer;
+
+	memset(key, 0, sizeof(*key));
+	memcpy(key->word, cap->data + MAD_TID, 8);
+	if (peer->has_gid)
+		memcpy(key->word + 1, peer->gid, 16);
+	key->word[3] = (uint64_t)peer->lid << 32 | peer->qpn;
+	key->word[4] = (uint64_t)sent << 32 | (uint64_t)peer->has_gid << 24 |
+		(uint32_t)cap->data[MAD_CLASS] << 16 |
+		(uint32_t)cap->data[MAD_CLASS_VERSION] << 8 | method;
+}
+
+static uint64_t hash_mad(const struct rmpp *r, const struct mad_capture *cap)
+{
+	uint64_t words[MAD_SIZE / 8] = { 0 };
+
+	memcpy(words, cap->data, cap->len);
+	return siphash_words(r->seed, words, MAD_SIZE / 8);
+}
+
+/*
+ * Segments that came early
+ */
+
+static struct early_list *find_early_bucket(const struct rmpp *r,
+					    const struct transfer *t,
+					    uint32_t number)
+{
+	uint64_t words[2] = { (uintptr_t)t, number };
+
+	return &r->early_buckets[siphash_words(r->seed, words, 2) &
+				 r->early_mask];
+}
+
+static struct early *find_early(const struct rmpp *r, const struct transfer *t,
+				uint32_t number)
+{
+	struct early *e;
+
+	if (LIST_EMPTY(&t->early))
+		return NULL;
+	LIST_FOREACH(e, find_early_bucket(r, t, number), in_bucket)
+		if (e->transfer == t && e->number == number)
+			return e;
+	return NULL;
+}
+
+static void free_early(struct rmpp *r, struct early *e)
+{
+	LIST_REMOVE(e, in_bucket);
+	LIST_REMOVE(e, in_transfer);
+	r->stats.bytes -= sizeof(*e);
+	free(e);
+}
+
+/*
+ * The table
+ */
+
+static struct bucket *find_bucket(const struct rmpp *r, const struct key *key)
+{
+	uint64_t hash = siphash_words(r->seed, key->word, KEY_WORDS);
+
+	return &r->buckets[hash & r->bucket_mask];
+}
+
+static struct transfer *find(const struct rmpp *r, const struct key *key)
+{
+	struct transfer *t;
+
+	LIST_FOREACH(t, find_bucket(r, key), in_bucket)
+		if (!memcmp(t->key.word, key->word, sizeof(key->word)))
+			return t;
+	return NULL;
+}
+
+/* Also to the end of the list that it is in. */
+static void move_to(struct rmpp *r, struct transfer *t, enum state state)
+{
+	TAILQ_REMOVE(&r->lists[t->state], t, in_list);
+	TAILQ_INSERT_TAIL(&r->lists[state], t, in_list);
+	t->state = state;
+}
+
+static void touch(struct rmpp *r, struct transfer *t, uint64_t now)
+{
+	t->last_ns = now;
+	move_to(r, t, t->state);
+}
+
+static void drop_data(struct rmpp *r, struct transfer *t)
+{
+	while (!LIST_EMPTY(&t->early))
+		free_early(r, LIST_FIRST(&t->early));
+	r->stats.bytes -= t->room;
+	free(t->data);
+	t->data = NULL;
+	t->len = t->room = 0;
+}
+
+/* Only what is over. */
+static void release(struct rmpp *r, struct transfer *t)
+{
+	TAILQ_REMOVE(&r->lists[t->state], t, in_list);
+	LIST_REMOVE(t, in_bucket);
+	TAILQ_INSERT_HEAD(&r->free, t, in_list);
+}
+
+static void end(struct rmpp *r, struct transfer *t, bool delivered,
+		uint64_t now)
+{
+	t->delivered = delivered;
+	t->last_ns = now;
+	move_to(r, t, OVER);
+	r->stats.active--;
+}
+
+static void report(struct rmpp *r, const struct rmpp_gone *gone)
+{
+	r->stats.gone[gone->reason]++;
+	if (r->opts.gone)
+		r->opts.gone(gone, r->opts.context);
+}
+
+static void give_up_for(struct rmpp *r, struct transfer *t, uint64_t now,
+			enum rmpp_reason reason, uint8_t status, bool by_peer)
+{
+	struct rmpp_gone gone = {
+		.reason = reason,
+		.rmpp_status = status,
+		.by_peer = by_peer,
+		.sent = t->sent,
+		.peer = t->peer,
+		.tid = t->tid,
+		.mgmt_class = t->mgmt_class,
+		.method = t->method,
+		.attr_id = t->attr_id,
+		.segments = t->segments,
+		.missing = t->in_order + 1,
+		.bytes = (uint64_t)t->segments * MAD_SIZE,
+		.time_ns = t->begun_time_ns,
+	};
+
+	drop_data(r, t);
+	end(r, t, false, now);
+	report(r, &gone);
+}
+
+static void give_up(struct rmpp *r, struct transfer *t, uint64_t now,
+		    enum rmpp_reason reason)
+{
+	give_up_for(r, t, now, reason, 0, false);
+}
+
+/* Whom to give up for another: first who will hardly become whole. */
+static struct transfer *find_victim(const struct rmpp *r,
+				    const struct transfer *other_than)
+{
+	const enum state order[] = { MISSING, ACTIVE };
+	struct transfer *t;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		t = TAILQ_FIRST(&r->lists[order[i]]);
+		if (t && t == other_than)
+			t = TAILQ_NEXT(t, in_list);
+		if (t)
+			return t;
+	}
+	return NULL;
+}
+
+static struct transfer *get_free(struct rmpp *r, uint64_t now)
+{
+	struct transfer *t = TAILQ_FIRST(&r->free);
+
+	if (!t && r->used < r->opts.max_transfers)
+		return &r->transfers[r->used++];
+	if (!t) {
+		t = TAILQ_FIRST(&r->lists[OVER]);
+		if (!t) {
+			t = find_victim(r, NULL);
+			give_up(r, t, now, RMPP_TABLE_FULL);
+		}
+		release(r, t);
+	}
+	TAILQ_REMOVE(&r->free, t, in_list);
+	return t;
+}
+
+static struct transfer *begin(struct rmpp *r, const struct key *key,
+			      const struct mad_capture *cap)
+{
+	struct transfer *t = get_free(r, cap->mono_ns);
+
+	memset(t, 0, sizeof(*t));
+	t->key = *key;
+	t->peer = cap->peer;
+	t->tid = mad_get64(cap->data + MAD_TID);
+	t->sent = cap->sent;
+	t->mgmt_class = cap->data[MAD_CLASS];
+	t->method = cap->data[MAD_METHOD];
+	t->attr_id = mad_get16(cap->data + MAD_ATTR_ID);
+	t->begun_ns = t->last_ns = cap->mono_ns;
+	t->begun_time_ns = cap->time_ns;
+	LIST_INIT(&t->early);
+	t->state = ACTIVE;
+	LIST_INSERT_HEAD(find_bucket(r, key), t, in_bucket);
+	TAILQ_INSERT_TAIL(&r->lists[ACTIVE], t, in_list);
+	r->stats.transfers++;
+	r->stats.active++;
+	return t;
+}
+
+/*
+ * Memory
+ */
+
+static void add_bytes(struct rmpp *r, size_t bytes)
+{
+	r->stats.bytes += bytes;
+	if (r->stats.bytes > r->stats.bytes_max)
+		r->stats.bytes_max = r->stats.bytes;
+}
+
+/* Room for as many bytes more, for which others may have to go. */
+static bool make_room(struct rmpp *r, const struct transfer *t, size_t bytes,
+		      uint64_t now)
+{
+	struct transfer *victim;
+
+	if (bytes > r->opts.max_total)
+		return false;
+	while (r->stats.bytes > r->opts.max_total - bytes) {
+		victim = find_victim(r, t);
+		if (!victim)
+			return false;
+		give_up(r, victim, now, RMPP_NO_ROOM);
+	}
+	return true;
+}
+
+/* Twice as large, or where that is too much, as large as it must be. */
+static bool grow(struct rmpp *r, struct transfer *t, size_t need, uint64_t now)
+{
+	size_t room = t->room * 2;
+	uint8_t *data;
+
+	if (room > r->opts.max_message)
+		room = r->opts.max_message;
+	if (room < need || r->stats.bytes + room - t->room > r->opts.max_total)
+		room = need;
+	if (!make_room(r, t, room - t->room, now))
+		return false;
+	data = realloc(t->data, room);
+	if (!data)
+		return false;
+	add_bytes(r, room - t->room);
+	t->data = data;
+	t->room = room;
+	return true;
+}
+
+static bool append(struct rmpp *r, struct transfer *t, const uint8_t *data,
+		   size_t len, uint64_t now)
+{
+	if (t->len + len > t->room && !grow(r, t, t->len + len, now))
+		return false;
+	memcpy(t->data + t->len, data, len);
+	t->len += len;
+	t->in_order++;
+	return true;
+}
+
+static bool keep_early(struct rmpp *r, struct transfer *t,
+		       const struct segment *s)
+{
+	struct early *e;
+
+	if (!make_room(r, t, sizeof(*e), s->cap->mono_ns))
+		return false;
+	e = malloc(sizeof(*e));
+	if (!e)
+		return false;
+	add_bytes(r, sizeof(*e));
+	e->transfer = t;
+	e->number = s->number;
+	memcpy(e->data, s->cap->data + s->offset, MAD_SIZE - s->offset);
+	LIST_INSERT_HEAD(find_early_bucket(r, t, s->number), e, in_bucket);
+	LIST_INSERT_HEAD(&t->early, e, in_transfer);
+	return true;
+}
+
+static bool take_early(struct rmpp *r, struct transfer *t, size_t offset,
+		       uint64_t now)
+{
+	struct early *e;
+
+	while ((e = find_early(r, t, t->in_order + 1))) {
+		if (!append(r, t, e->data, MAD_SIZE - offset, now))
+			return false;
+		free_early(r, e);
+	}
+	return true;
+}
+
+static bool store(struct rmpp *r, struct transfer *t, const struct segment *s)
+{
+	const struct mad_capture *cap = s->cap;
+	size_t offset = s->number == 1 ? 0 : s->offset;
+
+	if (s->number != t->in_order + 1)
+		return keep_early(r, t, s);
+	return append(r, t, cap->data + offset, MAD_SIZE - offset,
+		      cap->mono_ns) &&
+	       take_early(r, t, s->offset, cap->mono_ns);
+}
+
+/*
+ * DATA
+ */
+
+static void refuse(struct rmpp *r, const struct mad_capture *cap,
+		   uint8_t status)
+{
+	struct rmpp_gone gone = {
+		.reason = RMPP_MALFORMED,
+		.rmpp_status = status,
+		.sent = cap->sent,
+		.peer = cap->peer,
+		.tid = mad_get64(cap->data + MAD_TID),
+		.mgmt_class = cap->data[MAD_CLASS],
+		.method = cap->data[MAD_METHOD],
+		.attr_id = mad_get16(cap->data + MAD_ATTR_ID),
+		.segments = 1,
+		.bytes = MAD_SIZE,
+		.time_ns = cap->time_ns,
+	};
+
+	report(r, &gone);
+}
+
+/*
+ * Is this first segment that of another message with the key of `t`? Of what
+ * is received the kernel takes it for a duplicate until the message is
+ * delivered and 10 s more (insert_rmpp_recv). What is sent it sends again from
+ * behind what was acknowledged on, the same bytes, and soon (ib_retry_rmpp).
+ */
+static bool is_new(const struct rmpp *r, const struct transfer *t,
+		   const struct segment *s)
+{
+	const struct mad_capture *cap = s->cap;
+
+	if (t->state == OVER && !t->delivered)
+		return true;
+	if (!t->sent || !t->in_order)
+		return false;
+	return t->acked || hash_mad(r, cap) != t->first_hash ||
+	       elapsed(cap->mono_ns, t->last_ns) >= resend_ns;
+}
+
+static bool is_too_old(const struct rmpp *r, const struct transfer *t,
+		       uint64_t now)
+{
+	return t->state != OVER && !t->sent &&
+	       elapsed(now, t->begun_ns) >= r->opts.timeout_ns;
+}
+
+static bool has_segment(const struct rmpp *r, const struct transfer *t,
+			uint32_t number)
+{
+	return number <= t->in_order || find_early(r, t, number);
+}
+
+static bool contradicts(const struct transfer *t, const struct segment *s)
+{
+	if (t->last && s->number > t->last)
+		return true;
+	return s->is_last && (t->last || s->number < t->highest);
+}
+
+static bool is_too_long(const struct rmpp *r, const struct segment *s)
+{
+	/* There is at least one byte behind one that is not the last. */
+	if (!s->is_last)
+		return message_size(s->offset, s->number, PAYLOAD_MAX) >=
+			r->opts.max_message;
+	return message_size(s->offset, s->number, s->payload) >
+		r->opts.max_message;
+}
+
+static enum rmpp_result deliver(struct rmpp *r, struct transfer *t,
+				const struct segment *s,
+				struct mad_capture *whole, uint32_t *segments)
+{
+	const struct mad_capture *cap = s->cap;
+
+	*whole = *cap;
+	*segments = t->last;
+	whole->size = (size_t)message_size(s->offset, t->last, t->last_payload);
+	whole->len = whole->size;
+	if (t->data) {
+		r->whole = t->data;
+		r->whole_room = t->room;
+		t->data = NULL;
+		t->len = t->room = 0;
+		whole->data = r->whole;
+	} else if (cap->len < whole->len) {
+		whole->len = cap->len;
+	}
+	if (t->sent) {
+		whole->time_ns = t->time_ns;
+		whole->mono_ns = t->mono_ns;
+	}
+	if (lengths_lie(s->offset, t->last, t->first_payload, t->last_payload))
+		r->stats.lied++;
+	r->stats.whole++;
+	end(r, t, true, cap->mono_ns);
+	return RMPP_WHOLE;
+}
+
+static enum rmpp_result take(struct rmpp *r, struct transfer *t,
+			     const struct segment *s,
+			     struct mad_capture *whole, uint32_t *segments)
+{
+	const struct mad_capture *cap = s->cap;
+	bool is_only = s->number == 1 && s->is_last;
+
+	r->stats.segments++;
+	t->segments++;
+	if (s->number > t->highest)
+		t->highest = s->number;
+	if (s->number == 1) {
+		t->first_payload = s->payload;
+		t->time_ns = cap->time_ns;
+		t->mono_ns = cap->mono_ns;
+		if (t->sent)
+			t->first_hash = hash_mad(r, cap);
+	}
+	if (s->is_last) {
+		t->last = s->number;
+		t->last_payload = s->payload;
+	}
+	if (is_only) {
+		t->in_order = 1;
+		return deliver(r, t, s, whole, segments);
+	}
+
+	if (cap->len < MAD_SIZE) {
+		give_up(r, t, cap->mono_ns, RMPP_CUT);
+		return RMPP_PART;
+	}
+	if (is_too_long(r, s)) {
+		give_up(r, t, cap->mono_ns, RMPP_TOO_LONG);
+		return RMPP_PART;
+	}
+	if (!store(r, t, s)) {
+		give_up(r, t, cap->mono_ns, RMPP_NO_ROOM);
+		return RMPP_PART;
+	}
+	if (t->last && t->in_order == t->last)
+		return deliver(r, t, s, whole, segments);
+	if (t->state == MISSING && t->acked <= t->in_order)
+		move_to(r, t, ACTIVE);
+	touch(r, t, cap->mono_ns);
+	return RMPP_PART;
+}
+
+/* More of a message that is whole or given up already. */
+static void take_late(struct rmpp *r, struct transfer *t, uint64_t now)
+{
+	if (t->delivered)
+		r->stats.duplicates++;
+	else
+		r->stats.late++;
+	/* The kernel's 10 s for what is received begin at its end. */
+	if (t->sent || !t->delivered)
+		touch(r, t, now);
+}
+
+/* A segment that did not go out: the kernel gives up the message. */
+static enum rmpp_result fail(struct rmpp *r, const struct mad_capture *cap)
+{
+	struct transfer *t;
+	struct key key;
+
+	make_key(&key, cap, true, cap->data[MAD_METHOD]);
+	t = find(r, &key);
+	if (t && t->state != OVER)
+		give_up(r, t, cap->mono_ns, RMPP_SEND_ERROR);
+	return RMPP_NONE;
+}
+
+/* The number is not among what was captured. */
+static void take_headless(struct rmpp *r, const struct mad_capture *cap)
+{
+	struct transfer *t;
+	struct key key;
+
+	make_key(&key, cap, cap->sent, cap->data[MAD_METHOD]);
+	t = find(r, &key);
+	if (t && t->state == OVER) {
+		take_late(r, t, cap->mono_ns);
+		return;
+	}
+	if (!t)
+		t = begin(r, &key, cap);
+	t->segments++;
+	r->stats.segments++;
+	give_up(r, t, cap->mono_ns, RMPP_CUT);
+}
+
+static enum rmpp_result put_data(struct rmpp *r, const struct mad_capture *cap,
+				 struct mad_capture *whole, uint32_t *segments)
+{
+	struct segment s = { .cap = cap };
+	struct transfer *t;
+	struct key key;
+
+	if (cap->data[RMPP_STATUS]) {
+		refuse(r, cap, RMPP_STATUS_BAD_STATUS);
+		return RMPP_PART;
+	}
+	if (cap->len < RMPP_DATA_OFFSET) {
+		take_headless(r, cap);
+		return RMPP_PART;
+	}
+	s.number = mad_get32(cap->data + RMPP_SEGMENT);
+	s.payload = mad_get32(cap->data + RMPP_PAYLOAD);
+	s.is_last = flags_of(cap) & RMPP_FLAG_LAST;
+	s.offset = data_offset(cap->data[MAD_CLASS]);
+	if (!s.number ||
+	    (s.number == 1) != !!(flags_of(cap) & RMPP_FLAG_FIRST)) {
+		refuse(r, cap, RMPP_STATUS_BAD_SEG);
+		return RMPP_PART;
+	}
+
+	make_key(&key, cap, cap->sent, cap->data[MAD_METHOD]);
+	t = find(r, &key);
+	if (t && is_too_old(r, t, cap->mono_ns))
+		give_up(r, t, cap->mono_ns, RMPP_TIMED_OUT);
+	if (t && s.number == 1 && is_new(r, t, &s)) {
+		if (t->state != OVER)
+			give_up(r, t, cap->mono_ns, RMPP_REPLACED);
+		release(r, t);
+		t = NULL;
+	}
+	if (t && t->state == OVER) {
+		take_late(r, t, cap->mono_ns);
+		return RMPP_PART;
+	}
+	if (t && has_segment(r, t, s.number)) {
+		r->stats.duplicates++;
+		/* A peer's duplicates keep nothing alive. */
+		if (t->sent)
+			touch(r, t, cap->mono_ns);
+		return RMPP_PART;
+	}
+	if (t && contradicts(t, &s)) {
+		give_up(r, t, cap->mono_ns, RMPP_CONFLICT);
+		if (s.number != 1)
+			return RMPP_PART;
+		release(r, t);
+		t = NULL;
+	}
+	if (!t)
+		t = begin(r, &key, cap);
+	return take(r, t, &s, whole, segments);
+}
+
+/*
+ * ACK, STOP and ABORT. Who answers a segment gives the answer the segment's
+ * header with the R bit of the method turned over (format_ack, nack_recv).
+ */
+
+static struct transfer *find_answered(const struct rmpp *r,
+				      const struct mad_capture *cap)
+{
+	struct key key;
+
+	make_key(&key, cap, !cap->sent,
+		 cap->data[MAD_METHOD] ^ METHOD_RESPONSE);
+	return find(r, &key);
+}
+
+static void put_ack(struct rmpp *r, const struct mad_capture *cap)
+{
+	struct transfer *t;
+	uint32_t number;
+
+	if (cap->len < RMPP_DATA_OFFSET)
+		return;
+	/* The kernel answers such an ACK with an ABORT (process_rmpp_ack). */
+	number = mad_get32(cap->data + RMPP_SEGMENT);
+	if (cap->data[RMPP_STATUS] ||
+	    mad_get32(cap->data + RMPP_PAYLOAD) < number)
+		return;
+	t = find_answered(r, cap);
+	if (!t)
+		return;
+	if (number > t->acked)
+		t->acked = number;
+	if (t->state != ACTIVE || t->acked <= t->in_order)
+		return;
+	t->last_ns = cap->mono_ns;
+	move_to(r, t, MISSING);
+}
+
+/*
+ * The receiver of data stops or aborts, or its sender does: both may (IBA
+ * 13.6), and the kernel does both. Usually one of the two transfers is over.
+ */
+static void put_end(struct rmpp *r, const struct mad_capture *cap)
+{
+	enum rmpp_reason reason = cap->data[RMPP_TYPE] == RMPP_STOP ?
+		RMPP_STOPPED : RMPP_ABORTED;
+	struct transfer *t[2];
+	struct key key;
+	int i;
+
+	make_key(&key, cap, cap->sent, cap->data[MAD_METHOD]);
+	t[0] = find_answered(r, cap);
+	t[1] = find(r, &key);
+	for (i = 0; i < 2; i++)
+		if (t[i] && t[i]->state != OVER)
+			give_up_for(r, t[i], cap->mono_ns, reason,
+				    cap->data[RMPP_STATUS], !cap->sent);
+}
+
+static void put_control(struct rmpp *r, const struct mad_capture *cap)
+{
+	r->stats.controls++;
+	if (cap->sent && cap->completion != MAD_OK)
+		return;		/* did not go out */
+	if (cap->data[RMPP_TYPE] == RMPP_ACK)
+		put_ack(r, cap);
+	else
+		put_end(r, cap);
+}
+
+/*
+ * Time
+ */
+
+static void drop_whole(struct rmpp *r)
+{
+	free(r->whole);
+	r->whole = NULL;
+	r->stats.bytes -= r->whole_room;
+	r->whole_room = 0;
+}
+
+static void expire(struct rmpp *r, uint64_t now)
+{
+	struct transfer *t;
+
+	while ((t = TAILQ_FIRST(&r->lists[MISSING])) &&
+	       elapsed(now, t->last_ns) >= missed_ns)
+		give_up(r, t, now, RMPP_MISSED);
+	while ((t = TAILQ_FIRST(&r->lists[ACTIVE])) &&
+	       elapsed(now, t->last_ns) >= r->opts.timeout_ns)
+		give_up(r, t, now, RMPP_TIMED_OUT);
+	while ((t = TAILQ_FIRST(&r->lists[OVER])) &&
+	       elapsed(now, t->last_ns) >= linger_ns)
+		release(r, t);
+}
+
+void rmpp_tick(struct rmpp *r, uint64_t mono_ns)
+{
+	drop_whole(r);
+	expire(r, mono_ns);
+}
+
+void rmpp_flush(struct rmpp *r)
+{
+	struct transfer *t;
+
+	drop_whole(r);
+	while ((t = find_victim(r, NULL)))
+		give_up(r, t, t->last_ns, RMPP_FLUSHED);
+	while ((t = TAILQ_FIRST(&r->lists[OVER])))
+		release(r, t);
+}
+
+enum rmpp_result rmpp_put(struct rmpp *r, const struct mad_capture *cap,
+			  struct mad_capture *whole, uint32_t *segments)
+{
+	drop_whole(r);
+	expire(r, cap->mono_ns);
+
+	if (cap->size != MAD_SIZE || cap->len <= RMPP_STATUS ||
+	    cap->len > MAD_SIZE || !data_offset(cap->data[MAD_CLASS]) ||
+	    !(flags_of(cap) & RMPP_FLAG_ACTIVE))
+		return RMPP_NONE;
+	/* In the order of ib_process_rmpp_recv_wc. */
+	if (cap->data[RMPP_VERSION] != 1) {
+		refuse(r, cap, RMPP_STATUS_UNV);
+		return RMPP_PART;
+	}
+	switch (cap->data[RMPP_TYPE]) {
+	case RMPP_DATA:
+		if (cap->sent && cap->completion != MAD_OK)
+			return fail(r, cap);
+		return put_data(r, cap, whole, segments);
+	case RMPP_ACK:
+	case RMPP_STOP:
+	case RMPP_ABORT:
+		put_control(r, cap);
+		return RMPP_PART;
+	default:
+		refuse(r, cap, RMPP_STATUS_BADT);
+		return RMPP_PART;
+	}
+}
+
+void rmpp_get_stats(const struct rmpp *r, struct rmpp_stats *stats)
+{
+	*stats = r->stats;
+}
+
+const char *rmpp_reason_name(enum rmpp_reason reason)
+{
+	static const char *const names[RMPP_REASONS] = {
+		[RMPP_ABORTED] = "aborted",
+		[RMPP_STOPPED] = "stopped",
+		[RMPP_TIMED_OUT] = "timed_out",
+		[RMPP_MISSED] = "missed",
+		[RMPP_REPLACED] = "replaced",
+		[RMPP_TOO_LONG] = "too_long",
+		[RMPP_NO_ROOM] = "no_room",
+		[RMPP_TABLE_FULL] = "table_full",
+		[RMPP_CONFLICT] = "conflict",
+		[RMPP_CUT] = "cut",
+		[RMPP_MALFORMED] = "malformed",
+		[RMPP_SEND_ERROR] = "send_error",
+		[RMPP_FLUSHED] = "flushed",
+	};
+
+	return (unsigned)reason < RMPP_REASONS ? names[reason] : NULL;
+}
+
+/*
+ * Life
+ */
+
+static size_t power_of_two(size_t at_least)
+{
+	size_t n = 1;
+
+	while (n < at_least)
+		n *= 2;
+	return n;
+}
+
+static void set_options(struct rmpp *r, const struct rmpp_options *opts)
+{
+	r->opts = *opts;
+	if (!r->opts.max_message)
+		r->opts.max_message = default_message;
+	if (r->opts.max_message < MAD_SIZE)
+		r->opts.max_message = MAD_SIZE;
+	if (!r->opts.max_total)
+		r->opts.max_total = default_total;
+	if (!r->opts.max_transfers)
+		r->opts.max_transfers = DEFAULT_TRANSFERS;
+	if (!r->opts.timeout_ns)
+		r->opts.timeout_ns = default_timeout_ns;
+}
+
+struct rmpp *rmpp_new(const struct rmpp_options *opts)
+{
+	struct rmpp *r;
+	size_t n;
+	int i;
+
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return NULL;
+	set_options(r, opts);
+	siphash_seed(r->seed);
+
+	/* All fresh from the kernel: costs nothing until it is used. */
+	r->transfers = calloc(r->opts.max_transfers, sizeof(*r->transfers));
+	if (!r->transfers)
+		goto fail;
+	n = power_of_two(r->opts.max_transfers);
+	r->buckets = calloc(n, sizeof(*r->buckets));
+	if (!r->buckets)
+		goto fail;
+	r->bucket_mask = n - 1;
+	n = r->opts.max_total / sizeof(struct early) / 2;
+	n = power_of_two(n < EARLY_BUCKETS_MAX ? n : EARLY_BUCKETS_MAX);
+	r->early_buckets = calloc(n, sizeof(*r->early_buckets));
+	if (!r->early_buckets)
+		goto fail;
+	r->early_mask = n - 1;
+
+	TAILQ_INIT(&r->free);
+	for (i = 0; i < STATES; i++)
+		TAILQ_INIT(&r->lists[i]);
+	return r;
+
+fail:
+	rmpp_free(r);
+	errno = ENOMEM;
+	return NULL;
+}
+
+void rmpp_free(struct rmpp *r)
+{
+	size_t i;
+
+	if (!r)
+		return;
+	drop_whole(r);
+	for (i = 0; i < r->used; i++)
+		drop_data(r, &r->transfers[i]);
+	free(r->early_buckets);
+	free(r->buckets);
+	free(r->transfers);
+	free(r);
+}
