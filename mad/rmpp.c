@@ -579,7 +579,7 @@ static bool contradicts(const struct transfer *t, const struct segment *s)
 {
 	if (t->last && s->number > t->last)
 		return true;
-	return s->is_last && (t->last || s->number < t->highest);
+	return s->is_last && s->number < t->highest;
 }
 
 static bool is_too_long(const struct rmpp *r, const struct segment *s)
