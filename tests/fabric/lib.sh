@@ -23,6 +23,7 @@
 #	FABRIC_OPENSM_PRELOAD	libraries to preload into OpenSM only
 #	FABRIC_PRELOAD		libraries to preload everywhere
 #	FABRIC_CLIENTS		where sa_client, sa_fuzz, trap_client are
+#	FABRIC_DOUBLE		the double of the kernel (fabric_double)
 #	FABRIC_KEEP		when set, the test's directory stays
 #	FABRIC_REQUIRE		when set, a missing program is a failure and
 #				not a reason to skip
@@ -617,4 +618,49 @@ fabric_lid()
 {
 	fabric_client "$1" smpquery -D portinfo 0 2>/dev/null |
 		sed -n 's/^Lid:\.*//p'
+}
+
+# fabric_find_double: the double, compiled when nobody has built it
+fabric_find_double()
+{
+	local src=$FABRIC_LIB/../double d
+
+	for d in "${FABRIC_DOUBLE:-}" \
+		"${top_builddir:+$top_builddir/tests/double/.libs/libumad_double.so}"; do
+		[ -n "$d" ] && [ -e "$d" ] && FABRIC_DOUBLE=$d && return
+	done
+	FABRIC_DOUBLE=$FABRIC_DIR/bin/libumad_double.so
+	"${CC:-cc}" -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -fPIC -shared \
+		-fvisibility=hidden -o "$FABRIC_DOUBLE" "$src"/*.c \
+		-lpthread -ldl || bail 'cannot compile libumad_double.so'
+}
+
+# fabric_double [WORD...]: from now on OpenSM and clients are started with the
+# double of the kernel (tests/double), which snoops and has RMPP, set to these
+# words: drop=10 snoop=refuse. For one command alone:
+#
+#	fabric_double
+#	fabric_opensm sm Hca1
+#	OSMSNOOP_DOUBLE=drop_ack=10 fabric_client Hca2 saquery -N
+#
+# Both ends of an RMPP transfer need it.
+fabric_double()
+{
+	local IFS=,
+
+	fabric_double_off
+	fabric_find_double
+	FABRIC_PRELOAD=${FABRIC_PRELOAD:+$FABRIC_PRELOAD:}$FABRIC_DOUBLE
+	export OSMSNOOP_DOUBLE="$*"
+}
+
+# fabric_double_off: what is started from now on is without it
+fabric_double_off()
+{
+	local p=${FABRIC_PRELOAD:-}
+
+	unset OSMSNOOP_DOUBLE
+	[ -n "${FABRIC_DOUBLE:-}" ] || return 0
+	[ "$p" != "$FABRIC_DOUBLE" ] || p=
+	FABRIC_PRELOAD=${p%:"$FABRIC_DOUBLE"}
 }
