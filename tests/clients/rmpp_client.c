@@ -108,8 +108,8 @@ static void snooped(int agent, const ib_user_mad_t *h,
 	printf("snoop %d %s %u %02x %02x %04x %u %u %u %u %u %u %u %u %u %u\n",
 	       agent, sent ? "sent" : "received", h->status, mad[MAD_CLASS],
 	       mad[MAD_METHOD], get16(mad + MAD_ATTR), mad[25], mad[26] & 7,
-	       seg, paylen, be16toh(h->addr.lid), be32toh(h->addr.qpn), h->timeout_ms,
-	       h->retries, h->addr.grh_present, h->addr.sl);
+	       seg, paylen, be16toh(h->addr.lid), be32toh(h->addr.qpn),
+	       h->timeout_ms, h->retries, h->addr.grh_present, h->addr.sl);
 	if (sent || agent != first_snooper || mad[MAD_CLASS] != CLASS_SA ||
 	    !(mad[26] & 1) || mad[25] != 1 || !seg || seg > 1 << 20)
 		return;

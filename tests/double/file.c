@@ -21,11 +21,14 @@ static size_t hdr_size(const struct umad_file *f)
 void file_each_agent(agent_cb cb, void *arg)
 {
 	unsigned int i, id;
+	struct agent *a;
 
 	for (i = 0; i < MAX_FILES; i++)
-		for (id = 0; files[i] && id < MAX_AGENTS; id++)
-			if (files[i]->agents[id] && cb(files[i]->agents[id], arg))
+		for (id = 0; files[i] && id < MAX_AGENTS; id++) {
+			a = files[i]->agents[id];
+			if (a && cb(a, arg))
 				return;
+		}
 }
 
 /*

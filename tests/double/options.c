@@ -3,9 +3,9 @@
  * OSMSNOOP_DOUBLE: words, "," between them.
  *
  *	snoop=on|refuse	refuse: EINVAL, as every mainline kernel (on)
- *	queue=N		packets that wait in a file; more are lost (200000,
- *			MAX_UMAD_RECV_LIST_SIZE of user_mad.c)
- *	drop=PERCENT	of RMPP DATA segments are lost after they were sent (0)
+ *	queue=N		packets that wait in a file; more are lost
+ *			(200000: MAX_UMAD_RECV_LIST_SIZE of user_mad.c)
+ *	drop=PERCENT	of RMPP DATA segments are sent and lost (0)
  *	drop_ack=PERCENT of RMPP ACKs (0)
  *	repeat=PERCENT	of RMPP DATA segments come twice (0)
  *	window=N	segments that a receiver lets come (64: an eighth of
@@ -14,8 +14,8 @@
  *			time-out of the send itself comes first
  *	recv_ms=N	a receiver's for the whole message (40000)
  *	max=BYTES	a receiver stops longer messages with STOP (0: none)
- *	abort=on|off	a sender that gives up sends ABORT, as IBA 13.6 asks
- *			and Linux does not do (on)
+ *	abort=on|off	a sender that gives up sends ABORT, as IBA 13.6
+ *			asks and Linux does not do (on)
  *	seed=N		another choice of what is lost (1)
  */
 #include <stdio.h>

@@ -132,7 +132,9 @@ void wire_wake_at(uint64_t deadline)
 /* Returns false when ibsim cannot take it now. */
 static bool try_send(const struct sim_request *req)
 {
-	return send(sock, req, sizeof(*req), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ||
+	int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
+
+	return send(sock, req, sizeof(*req), flags) >= 0 ||
 	       (errno != EAGAIN && errno != EINTR);
 }
 
