@@ -49,7 +49,7 @@ enum {
 static int port, snoop_port, sa;
 static umad_port_t info;
 static bool with_grh, interrupted;
-static int timeout_ms = 5000, retries;
+static int timeout_ms = 20000, retries;
 static uint8_t *segs;		/* data of snooped segments that came */
 static size_t segs_len;
 static int first_snooper = -1;
@@ -193,6 +193,7 @@ static uint8_t *ask(uint8_t *umad, int size, uint16_t lid, int *len)
 	address(umad, lid);
 	if (umad_send(port, sa, umad, size, timeout_ms, retries) < 0)
 		errx(1, "umad_send: %s", strerror(errno));
+	umad_free(umad);
 	if (interrupted) {
 		umad_unregister(port, sa);
 		return NULL;
@@ -204,7 +205,6 @@ static uint8_t *ask(uint8_t *umad, int size, uint16_t lid, int *len)
 		printf("status %d length %d\n", umad_status(answer), *len);
 		answer = NULL;
 	}
-	umad_free(umad);
 	return answer;
 }
 
@@ -269,6 +269,7 @@ static int multi(int size)
 	umad = ask(umad, DATA + size, atoi(getenv("SERVER")), &len);
 	if (!umad) {
 		drain_snooped();
+		free(copy);
 		return 1;
 	}
 	mad = umad + FIRST;
