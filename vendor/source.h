@@ -50,6 +50,7 @@ struct source {
 	void (*close)(void *state);
 };
 
+extern const struct source source_kernel;
 extern const struct source source_tap;
 
 /* Those that are built in, in the order in which AUTO tries them, then NULL. */

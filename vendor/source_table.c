@@ -3,6 +3,7 @@
 
 /* AUTO tries them from the first to the last. */
 const struct source *const source_table[] = {
+	&source_kernel,
 	&source_tap,
 	NULL,
 };

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The snoop filter of libibumad's snoop API (linux-rdma, October 2010), and
- * the one place where its rules are decided.
+ * The call and the filter of libibumad's snoop API (linux-rdma, October 2010),
+ * and the one place where the filter's rules are decided.
+ *
+ * No libibumad that was released has the call. Where one has it, define
+ * UMAD_SNOOP_IN_LIBIBUMAD (pkg-config --cflags libosmvendor_snoop says so):
+ * call and umad_filter_t are then <infiniband/umad.h>'s.
  */
 #ifndef _UMAD_SNOOP_H
 #define _UMAD_SNOOP_H
@@ -10,10 +14,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef UMAD_SNOOP_IN_LIBIBUMAD
+#include <infiniband/umad.h>
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+#ifndef UMAD_SNOOP_IN_LIBIBUMAD
 /**
  * umad_filter_t - which MADs are snooped
  * @mgmt_class:   only MADs of this class. 0: every class on QP1, none on QP0
@@ -35,6 +44,27 @@ typedef struct umad_filter {
 	uint8_t errors;
 	uint8_t oui[3];
 } umad_filter_t;
+
+/**
+ * umad_register_snoop - have the MADs of a port copied to it
+ * @portid:        from umad_open_port()
+ * @filter:        which MADs; read, not kept
+ * @filter_length: sizeof(umad_filter_t), so that it can grow
+ *
+ * From now on umad_recv() on @portid returns, beside what its other agents
+ * get, each MAD that passes @filter and that anybody sent or received on the
+ * port: segments of RMPP, not messages, and what is sent when it completed,
+ * with its status. It ends with umad_unregister() or umad_close_port().
+ * Mainline kernels do not have this and refuse. umad_debug() levels above 0
+ * print what is done. Any thread.
+ *
+ * Return: the agent's id, 0 or more; -EINVAL when @portid is no open umad port,
+ * @filter is NULL or @filter_length another; -EPERM when the kernel refuses,
+ * and then errno says how.
+ */
+int umad_register_snoop(int portid, umad_filter_t *filter,
+			size_t filter_length);
+#endif /* UMAD_SNOOP_IN_LIBIBUMAD */
 
 /**
  * umad_filter_match - does a MAD pass a filter?

@@ -41,14 +41,21 @@ typedef enum _osm_snoop_source {
 *		The first that opens of those built into this version, in a
 *		fixed order: KERNEL where the kernel accepts the registration,
 *		else TAP. When one before it does not open, a line in the
-*		OpenSM log (INFO) says why. This version has TAP alone.
+*		OpenSM log (INFO) says why. This version has both.
 *
 *	OSM_SNOOP_SOURCE_TAP
 *		The vendor layer of this process, whatever its ports and
 *		osm_vendor_t objects. The process has to be tapped: see
 *		osm_vendor_snoop_attach.
 *
-*	OSM_SNOOP_SOURCE_KERNEL, OSM_SNOOP_SOURCE_BPF, OSM_SNOOP_SOURCE_STREAM
+*	OSM_SNOOP_SOURCE_KERNEL
+*		One port of this host, whoever sends and receives there, by
+*		umad_register_snoop(). Mainline kernels do not have it, and
+*		then the bind is refused. SMPs are left out, with a line in
+*		the OpenSM log (INFO), where the port takes no registration
+*		for QP 0 but one for QP 1.
+*
+*	OSM_SNOOP_SOURCE_BPF, OSM_SNOOP_SOURCE_STREAM
 *		Not built into this version; a bind with them is refused.
 *
 * SEE ALSO
@@ -66,8 +73,8 @@ typedef enum _osm_snoop_source {
 *	osm_snoop_sample_t
 *
 * DESCRIPTION
-*	A variable of this process whose value the tap notes beside each MAD,
-*	in the moment of its capture: for example the SM's state.
+*	A variable of this process whose value is noted beside each MAD, in
+*	the moment of its capture: for example the SM's state.
 *
 * SYNOPSIS
 */
@@ -119,11 +126,15 @@ typedef struct _osm_snoop_bind_info {
 *		one is refused; nothing beyond size is read.
 *
 *	port_guid
-*		Network byte order. 0 is the default port; for the tap, every
-*		port that the vendor layer of this process has open.
+*		Network byte order. 0 is the default port; for TAP, every
+*		port that the vendor layer of this process has open; for
+*		KERNEL, the one that p_vend has open, and when it has none,
+*		the one that osm_vendor_bind would open for 0.
 *
 *	source, source_arg
 *		Where from; a socket path or a device. NULL for TAP and AUTO.
+*		KERNEL takes NULL, or DEVICE[:PORT], for example "mlx5_0:1",
+*		which has to be the port of port_guid when both are given.
 *
 *	p_filters, filter_count
 *		A MAD is captured when it passes one of them
@@ -132,8 +143,9 @@ typedef struct _osm_snoop_bind_info {
 *
 *	flags
 *		OSM_SNOOP_SENDS, OSM_SNOOP_RECEIVES or both; 0 means both.
-*		OSM_SNOOP_REASSEMBLE changes nothing for the tap, which sits
-*		above RMPP and sees whole messages.
+*		OSM_SNOOP_REASSEMBLE changes nothing for TAP, which sits above
+*		RMPP and sees whole messages. KERNEL sits below and hands over
+*		segments, in this version with it or without.
 *
 *	ring_size
 *		Bytes between the threads that send and receive and the one
@@ -146,7 +158,9 @@ typedef struct _osm_snoop_bind_info {
 *		(the common MAD header) is refused.
 *
 *	p_samples, sample_count
-*		Variables to note beside each MAD. TAP only. Copied.
+*		Variables to note beside each MAD: TAP in the moment when it is
+*		sent or received, KERNEL in the one when it is captured, which
+*		may be a little before or after. Copied.
 *****/
 
 /* Bits of osm_snoop_info_t.direction */
@@ -187,11 +201,12 @@ typedef struct _osm_snoop_info {
 *		CLOCK_MONOTONIC of the same moment, for differences.
 *
 *	direction
-*		Of the MAD. A sent MAD appears once when it is given to
+*		Of the MAD. TAP: A sent MAD appears once when it is given to
 *		osm_vendor_send (status IB_SUCCESS in its wrapper), and once
 *		more if it completes in error (status says how). A thread that
 *		is cancelled in osm_vendor_send leaves one with IB_CANCELED:
-*		whether that MAD was sent is not known.
+*		whether that MAD was sent is not known. KERNEL: it appears each
+*		time it was sent, when that completed, with the status.
 *
 *	source
 *		Where this capture came from; never AUTO.
@@ -200,18 +215,19 @@ typedef struct _osm_snoop_info {
 *		Bytes that the MAD or message had.
 *
 *	segments, reassembled
-*		Of an RMPP message that was put together here. The tap sees
-*		one piece: 1, FALSE.
+*		Of an RMPP message that was put together here. TAP sees one
+*		piece, KERNEL hands over each segment: 1, FALSE.
 *
 *	local_lid, port_guid
 *		Of the port, network byte order. 0 where not known.
 *
 *	lost
-*		Captures lost just before this one.
+*		Captures lost just before this one. A gap (see
+*		osm_snoop_stats_t) counts as one, for nobody knows how many.
 *
 *	thread
 *		A number for the thread that sent or received, 0 where it is
-*		not known. A MAD without a response that cannot be sent is
+*		not known, as with KERNEL. A MAD without a response that cannot be sent is
 *		captured again, with its status, before any other capture of
 *		the same thread.
 *
@@ -240,14 +256,18 @@ typedef struct _osm_snoop_stats {
 	uint64_t ring_size;
 	/* CLOCK_MONOTONIC: MADs without a response that were given to
 	 * osm_vendor_send before this have been sent, unless their completion
-	 * in error was captured, not later than this */
+	 * in error was captured, not later than this. KERNEL captures what is
+	 * sent when it completed, so there nothing is in doubt: always now */
 	uint64_t sends_done_ns;
 	/* binds of the vendor layer in this process that the tap had no room
 	 * for: what these receive is not seen; 0 of another source */
 	uint64_t untapped;
 	/* after osm_vendor_snoop_unbind_by(): there was no time for them */
 	uint64_t lost_late;
-	uint64_t reserved[5];	/* zero, until they have a name */
+	/* times that the port of KERNEL went away: until it is back, and it is
+	 * tried once a second, what passes there is not seen */
+	uint64_t gaps;
+	uint64_t reserved[4];	/* zero, until they have a name */
 } osm_snoop_stats_t;
 
 /****d* OpenSM: Vendor Snoop/osm_vend_snoop_callback_t
