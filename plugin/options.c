@@ -437,7 +437,7 @@ static bool parse_unanswered(struct options *o, const char *value)
 
 const struct option options_table[OPTIONS_COUNT] = {
 	{ "source", "auto", "",
-	  "where captures come from; auto is tap in this version",
+	  "where captures come from; auto is kernel where the kernel has it, else tap",
 	  parse_source },
 	{ "filter", "(null)",
 	  "(null) or filters with ';' between, each of class:NAME|N, version:N, attr:NAME|N, oui:0xN and errors with ',' between; version and attr need a class, oui one of 0x30 to 0x4f; at most 64",

@@ -64,8 +64,7 @@ refused osmsnoop.trace= 'an absolute path'
 refused osmsnoop.=x 'accepted: source, filter, log, trace, audit,'
 refused "osmsnoop.trace=$FABRIC_DIR/files/trace,osmsnoop.log=all" \
 	'blanks between words'
-value source=kernel 'auto or tap'
-value source=bpf:mlx5_0 'auto or tap'
+value source=bpf:mlx5_0 'auto, tap or kernel'
 value filter=class:nonsense '(null) or filters'
 value filter=attr:PathRecord '(null) or filters'
 value log=everything 'none, audit or all'
@@ -82,6 +81,17 @@ value unanswered=0s '1 to 3600'
 for word in capture=/tmp/x listen=/run/x listen_group=adm metrics=/tmp/x; do
 	refused "osmsnoop.$word" "${word%%=*} is not built into this version"
 done
+
+#
+# a source that is built in and does not open: ibsim's umad takes any
+# registration, and snoops nothing
+#
+fabric_opensm sm Hca1 -c 'event_plugin_name osmsnoop' \
+	-c 'event_plugin_options osmsnoop.source=kernel'
+check 'source=kernel: the log says why' fabric_log sm \
+	'ERR 5D07: not loaded: the kernel does not let MADs be snooped on .*; use source tap$'
+check 'source=kernel: OpenSM answers' answers
+fabric_opensm_stop sm || fail 'source=kernel: OpenSM ends' "with $?"
 
 #
 # a file of options
@@ -107,6 +117,8 @@ END
 fabric_opensm sm Hca1 -c 'event_plugin_name osmsnoop' \
 	-c "event_plugin_options osmsnoop.unanswered=9 osmsnoop.config=$config"
 check 'config: OpenSM answers' answers
+check 'auto is tap here, and the log says why' fabric_log sm \
+	'SNOOP: source tap is used; what comes before it does not open: kernel: '
 fabric_opensm_stop sm
 fabric_lines "$FABRIC_DIR/files/a trace"
 is "${N[sa]} ${N[complete]}" '5 true' 'config: the trace is written'

@@ -121,10 +121,10 @@ START_TEST(test_malformed_words)
 		{ "osmsnoop.audit=/a osmsnoop.trace=/a",
 		  { "osmsnoop.audit", "osmsnoop.trace", "/a" } },
 		{ "osmsnoop.source=",
-		  { "bad value for source; accepted: auto or tap" } },
+		  { "bad value for source; accepted: auto, tap or kernel" } },
 		{ "osmsnoop.source=wire",
 		  { "osmsnoop.source=wire:", "bad value for source",
-		    "accepted: auto or tap" } },
+		    "accepted: auto, tap or kernel" } },
 		{ "osmsnoop.source=ta", { "bad value for source" } },
 		{ "osmsnoop.source=taps", { "bad value for source" } },
 		{ "osmsnoop.source=tap:mlx5_0", { "bad value for source" } },
@@ -195,16 +195,16 @@ START_TEST(test_not_built)
 		"osmsnoop.capture=/tmp/x.pcap",
 		"osmsnoop.listen=/run/osmsnoop.sock",
 		"osmsnoop.listen_group=adm", "osmsnoop.metrics=/tmp/m",
-		"osmsnoop.source=kernel", "osmsnoop.source=KERNEL",
-		"osmsnoop.source=bpf", "osmsnoop.source=bpf:mlx5_0",
+		"osmsnoop.source=bpf", "osmsnoop.source=BPF",
+		"osmsnoop.source=bpf:mlx5_0",
 	};
 	size_t i;
 
 	for (i = 0; i < COUNT(words); i++) {
 		const char *const parts[4] = {
 			words[i], "not built into this version",
-			strstr(words[i], "source") ? "; accepted: auto or tap" :
-						     NULL,
+			strstr(words[i], "source") ?
+				"; accepted: auto, tap or kernel" : NULL,
 		};
 
 		refused(words[i], parts);
@@ -332,7 +332,7 @@ START_TEST(test_config_refused)
 		    "not built into this version" } },
 		{ "source bpf:mlx5_0\n",
 		  { " line 1:", "bpf:mlx5_0 is not built into this version",
-		    "auto or tap" } },
+		    "auto, tap or kernel" } },
 	};
 	size_t i;
 
@@ -475,6 +475,8 @@ END_TEST
 
 START_TEST(test_values)
 {
+	accepted("osmsnoop.source=Kernel");
+	ck_assert_int_eq(o.source, OSM_SNOOP_SOURCE_KERNEL);
 	accepted("other=1 osmsnoop.source=TAP osmsnoop.log=all\t"
 		 "osmsnoop.trace=/t "
 		 "osmsnoop.audit=/a=b osmsnoop.keys=show osmsnoop.names=off "

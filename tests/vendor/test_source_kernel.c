@@ -60,9 +60,10 @@ static struct {
 	pthread_mutex_t mutex;
 	pthread_cond_t arrived;
 	struct file files[FILES];
-	bool no_device, no_open, no_snoop, no_qp0, no_agents, simulator;
-	bool no_filter;			/* delivers everything */
-	bool short_header;
+	/* what it has not, or does not do; the receiver reads them */
+	_Atomic bool no_device, no_open, no_snoop, no_qp0, no_agents, simulator;
+	_Atomic bool no_filter;			/* delivers everything */
+	_Atomic bool short_header;
 	unsigned opens, closes, registrations, probes;
 	struct ib_user_mad_reg_req requests[80];
 	char dir[64];
@@ -457,7 +458,7 @@ struct got {
 static osm_vendor_t vendor;
 static osm_log_t osm_log_object;
 static osm_mad_pool_t pool;
-static char log_name[64];
+static char log_name[80];
 
 static uint64_t tid_of(const uint8_t *mad)
 {
@@ -843,6 +844,7 @@ START_TEST(no_qp0)
 	g = bind_all();
 	ck_assert_uint_eq(host.files[0].n_agents, 1);
 	received(3, 1);
+	wait_for(g, 1);
 	recv_error(&error, 1);
 	wait_for_log("is back: ", 1);
 	received(3, 2);
