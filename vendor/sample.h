@@ -6,7 +6,10 @@
 
 #include <vendor/osm_vendor_snoop.h>
 
-/* The value of a bind's variable, which others write meanwhile. */
+/*
+ * The value of a bind's variable, which others write meanwhile. The tap calls it
+ * on OpenSM's threads: it does nothing but read.
+ */
 static inline uint64_t sample_read(const osm_snoop_sample_t *s)
 {
 	switch (s->size) {

@@ -25,6 +25,7 @@
 
 #include "clock.h"
 #include "layout.h"
+#include "sample.h"
 #include "tap.h"
 
 typedef osm_bind_handle_t (*bind_fn)(osm_vendor_t *, osm_bind_info_t *,
@@ -127,24 +128,6 @@ static bool wanted(const struct tap_config *config, const struct passing *p)
 	return false;
 }
 
-static uint64_t sample(const osm_snoop_sample_t *s)
-{
-	switch (s->size) {
-	case 1:
-		return __atomic_load_n((const uint8_t *)s->p_variable,
-				       __ATOMIC_RELAXED);
-	case 2:
-		return __atomic_load_n((const uint16_t *)s->p_variable,
-				       __ATOMIC_RELAXED);
-	case 4:
-		return __atomic_load_n((const uint32_t *)s->p_variable,
-				       __ATOMIC_RELAXED);
-	default:
-		return __atomic_load_n((const uint64_t *)s->p_variable,
-				       __ATOMIC_RELAXED);
-	}
-}
-
 /* Room in this processor's ring, or where there is some. */
 static struct tap_capture *reserve(const struct tap_config *config,
 				   struct ring *rings, unsigned cpu,
@@ -190,7 +173,7 @@ static void copy(struct slot *s, struct counters *counters, struct ring *rings,
 	c->sent = p->sent;
 	c->mad_addr = *p->p_addr;
 	for (i = 0; i < config->sample_count; i++)
-		c->samples[i] = sample(&config->samples[i]);
+		c->samples[i] = sample_read(&config->samples[i]);
 	memcpy(c->mad, p->mad, size);
 	ring_commit(c, len);
 }
