@@ -7,8 +7,8 @@
 #include <vendor/osm_vendor_snoop.h>
 
 /*
- * The value of a bind's variable, which others write meanwhile. The tap calls it
- * on OpenSM's threads: it does nothing but read.
+ * The value of a variable of a bind, which others write meanwhile. The tap does
+ * this on OpenSM's threads: it reads and does nothing else.
  */
 static inline uint64_t sample_read(const osm_snoop_sample_t *s)
 {

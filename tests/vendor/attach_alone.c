@@ -63,6 +63,7 @@ static osm_mad_pool_t pool;
 static osm_bind_handle_t bind_default(void)
 {
 	const osm_snoop_bind_info_t info = { .size = sizeof(info),
+					     .source = OSM_SNOOP_SOURCE_TAP,
 					     .ring_size = 64 * 1024 };
 
 	return snoop_bind(&vendor, &info, &pool, on_capture, NULL);
