@@ -227,9 +227,9 @@ typedef struct _osm_snoop_info {
 *
 *	thread
 *		A number for the thread that sent or received, 0 where it is
-*		not known, as with KERNEL. A MAD without a response that cannot be sent is
-*		captured again, with its status, before any other capture of
-*		the same thread.
+*		not known, as with KERNEL. With TAP, a MAD without a response
+*		that cannot be sent is captured again, with its status, before
+*		any other capture of the same thread.
 *
 *	samples
 *		Values of the variables of the bind, zero extended, in order.

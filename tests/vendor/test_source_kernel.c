@@ -53,7 +53,7 @@ struct file {
 	struct packet *head, **tail;
 	int errors[8];			/* umad_recv fails with these first */
 	unsigned n_errors;
-	bool silent;			/* a port that is gone, in an old kernel */
+	bool silent;		/* a port that is gone, in an old kernel */
 };
 
 static struct {
@@ -1407,6 +1407,24 @@ START_TEST(passing_errors)
 }
 END_TEST
 
+/* A length that is left from a MAD before is not that of one that waits. */
+START_TEST(error_after_oversized)
+{
+	static const umad_filter_t filter = { .mgmt_class = 3 };
+	static const int errors[] = { EIO, EIO, EIO };
+	const struct ib_user_mad umad = { .addr.lid = 1 };
+	struct got *g = bind_filters(&filter, 1);
+	static uint8_t mad[BIG];
+
+	mad_fill(mad, BIG, 3, 1);
+	passed(2, &umad, mad, BIG, false);
+	wait_for(g, 1);
+	recv_error(errors, 3);
+	wait_for_log("ERR 5D13: dev9 port 2 is gone (Input/output error)", 1);
+	end(g, 1);
+}
+END_TEST
+
 static const struct {
 	int errors[3];
 	unsigned n;
@@ -1736,7 +1754,9 @@ int main(void)
 	tcase_add_test(take, interleaved);
 	tcase_add_test(take, one_agent);
 
+	tcase_set_timeout(later, 120);
 	tcase_add_test(later, passing_errors);
+	tcase_add_test(later, error_after_oversized);
 	tcase_add_loop_test(later, port_goes_and_comes, 0, COUNT(ends));
 	tcase_add_loop_test(later, port_goes_in_silence, 0, 2);
 	tcase_add_test(later, port_comes_and_refuses);
