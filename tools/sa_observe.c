@@ -26,14 +26,14 @@ static struct {
 	ib_portinfo_record_t port;
 	ib_vl_arb_table_record_t vlarb;
 	ib_slvl_table_record_t slvl;
-	ib_service_record_t service;
+	ib_service_record_t svc;
 	ib_member_rec_t member;
 	uint8_t beyond[IB_SA_DATA_SIZE];  /* so much of any p_attr is sent */
 } in = {
 	.multipath = { .sgid_count = 1, .dgid_count = 1, .comp_mask =
 		       IB_MPR_COMPMASK_SGIDCOUNT | IB_MPR_COMPMASK_DGIDCOUNT },
 	.vlarb.block_num = 1,
-	.service = { .service_name = "sa_observe", .service_lease = ~0 },
+	.svc = { .service_name = "sa_observe", .service_lease = CL_HTON32(60) },
 	.member = { .mgid.raw = { 0xff, 0x12 }, .scope_state = 1 },
 };
 
@@ -42,13 +42,13 @@ static struct {
 	.comp_mask = (mask), .p_attr = (p) })
 #define SERVICE(method) USER(method, SERVICE_RECORD, IB_SR_COMPMASK_SID | \
 	IB_SR_COMPMASK_SGID | IB_SR_COMPMASK_SPKEY | IB_SR_COMPMASK_SLEASE | \
-	IB_SR_COMPMASK_SNAME, &in.service)
+	IB_SR_COMPMASK_SNAME, &in.svc)
 #define MEMBER(method) USER(method, MCMEMBER_RECORD, IB_MCR_COMPMASK_MGID | \
 	IB_MCR_COMPMASK_PORT_GID | IB_MCR_COMPMASK_JOIN_STATE | \
 	IB_MCR_COMPMASK_QKEY | IB_MCR_COMPMASK_PKEY | IB_MCR_COMPMASK_TCLASS | \
 	IB_MCR_COMPMASK_SL | IB_MCR_COMPMASK_FLOW, &in.member)
 
-/* A row a query type, and its input. */
+/* A row a query type: its input. Where the mask is 0, the type knows it. */
 static const struct {
 	const char *name;
 	const void *p_input;
@@ -56,12 +56,11 @@ static const struct {
 #define ROW(type, p_input) [OSMV_QUERY_##type] = { #type, p_input }
 	ROW(USER_DEFINED, USER(GET, NODE_RECORD, IB_NR_COMPMASK_LID, &in.node)),
 	ROW(ALL_SVC_RECS, NULL),
-	ROW(SVC_REC_BY_NAME, in.service.service_name),
-	ROW(SVC_REC_BY_ID, &in.service.service_id),
+	ROW(SVC_REC_BY_NAME, in.svc.service_name),
+	ROW(SVC_REC_BY_ID, &in.svc.service_id),
 	ROW(CLASS_PORT_INFO, NULL),
 	ROW(NODE_REC_BY_NODE_GUID, &in.node.node_info.node_guid),
 	ROW(PORT_REC_BY_LID, &in.lids.dest_lid),
-	/* of these three the type knows the mask */
 	ROW(PORT_REC_BY_LID_AND_NUM, USER(GET, PORTINFO_RECORD, 0, &in.port)),
 	ROW(VLARB_BY_LID_PORT_BLOCK, USER(GET, VLARB_RECORD, 0, &in.vlarb)),
 	ROW(SLVL_BY_LID_AND_PORTS, USER(GET, SLVL_RECORD, 0, &in.slvl)),
@@ -157,7 +156,7 @@ static boolean_t find_target(const umad_port_t *p_port, ib_net64_t target)
 	in.lids.src_lid = cl_hton16(p_port->base_lid);
 	in.lids.dest_lid = cl_hton16(p_port->sm_lid);
 	in.guids.src_guid = in.member.mgid.unicast.interface_id =
-		in.service.service_id = p_port->port_guid;
+		in.svc.service_id = p_port->port_guid;
 	in.guids.dest_guid = target;
 	if (!p_port->sm_lid || !ASK(PATH_REC_BY_LIDS, &in.lids, &in.path))
 		return FALSE;
@@ -168,14 +167,14 @@ static boolean_t find_target(const umad_port_t *p_port, ib_net64_t target)
 		in.slvl.lid = in.path.dlid;
 	in.guids.dest_guid = in.path.dgid.unicast.interface_id;
 	in.gids.src_gid = in.multipath.gids[0] = in.member.port_gid =
-		in.service.service_gid = in.path.sgid;
+		in.svc.service_gid = in.path.sgid;
 	in.gids.dest_gid = in.multipath.gids[1] = in.path.dgid;
-	in.member.pkey = in.service.service_pkey = in.path.pkey;
+	in.member.pkey = in.svc.service_pkey = in.path.pkey;
 	if (!ASK(USER_DEFINED, queries[0].p_input, &in.node))
 		return FALSE;
 	in.port.port_num = in.vlarb.port_num =
 		ib_node_info_get_local_port_num(&in.node.node_info);
-	return ASK(USER_DEFINED, SERVICE(SET), &in.service);
+	return TRUE;
 }
 
 static int usage(int status)
@@ -184,8 +183,8 @@ static int usage(int status)
 	int i;
 
 	fprintf(file, "usage: sa_observe [-p PORT_GUID] [-t TARGET_PORT_GUID] "
-		"[-n ROUNDS] [-s SERVICE_NAME] [-q TYPE]\nThe target is the "
-		"SM's port unless given. Only types that begin with TYPE:\n");
+		"[-n ROUNDS] [-s SERVICE_NAME] [-q TYPE]\n"
+		"ROUNDS 1 or more; only what begins with TYPE, of\n");
 	for (i = 0; i < N_QUERIES; i++)
 		fprintf(file, "\t%s\n", queries[i].name);
 	return status;
@@ -199,9 +198,9 @@ int main(int argc, char **argv)
 	};
 	uint64_t i, number['z'] = { ['n'] = 1 };	/* by option */
 	osm_bind_handle_t h_snoop;
-	osm_vendor_t *p_vend;
+	osm_vendor_t *vend;
 	int ch, bad, ok;
-	osm_log_t log;
+	osm_log_t log = { 0 };
 	char *end, *q = "";	/* types begin so */
 
 	while ((ch = getopt(argc, argv, "n:p:q:s:t:h")) != -1) {
@@ -210,40 +209,41 @@ int main(int argc, char **argv)
 		number[ch] = strtoull(optarg, &end, 0);
 		bad = *end || *optarg == '-' || !number[ch];
 		if (ch == 's')
-			bad = !memccpy(in.service.service_name, optarg, 0, 64);
+			bad = !memccpy(in.svc.service_name, optarg, 0, 64);
 		else if (ch == 'q')
 			for (q = optarg, i = 0; bad && i < N_QUERIES; i++)
 				bad = strncmp(queries[i].name, q, strlen(q));
 		if (bad) {
-			warnx("-%c: not '%s'", ch, optarg);
+			warnx("-%c: '%s' is not accepted", ch, optarg);
 			return usage(2);
 		}
 	}
 	if (optind < argc)
 		return usage(2);
 
-	osm_log_construct(&log);
 	if (osm_log_init_v2(&log, TRUE, OSM_LOG_ERROR, "stderr", 0, FALSE) ||
 	    osm_mad_pool_init(&pool) || cl_event_init(&answered, FALSE) ||
-	    cl_event_init(&seen, FALSE) ||
-	    !(p_vend = osm_vendor_new(&log, 1000)))
+	    cl_event_init(&seen, FALSE) || !(vend = osm_vendor_new(&log, 1000)))
 		errx(1, "no vendor layer");
-	h_snoop = osm_vendor_snoop_bind(p_vend, &info, &pool, on_mad, &pool);
+	h_snoop = osm_vendor_snoop_bind(vend, &info, &pool, on_mad, &pool);
 	if (h_snoop == OSM_BIND_INVALID_HANDLE)
 		errx(1, "cannot snoop: %s", osm_vendor_snoop_strerror());
-	sa = osmv_bind_sa(p_vend, &pool, cl_hton64(number['p']));
+	sa = osmv_bind_sa(vend, &pool, cl_hton64(number['p']));
 	if (sa == OSM_BIND_INVALID_HANDLE)
-		errx(number['p'] ? 2 : 1, "-p: not one of ibstat -p");
-	if (!find_target(&p_vend->umad_port, cl_hton64(number['t'])))
-		errx(1, "no SM, or it does not know the target");
-	for (ok = 1, i = 0; i < 4 * number['n']; i++)
+		errx(number['p'] ? 2 : 1, "-p: none of what ibstat -p lists");
+	ok = find_target(&vend->umad_port, cl_hton64(number['t']));
+	if (!ok)
+		warnx("no SM, or it does not know the target");
+	for (i = ok ? 4 * number['n'] : 0; i-- > 0;) {
+		ok &= ASK(USER_DEFINED, SERVICE(SET), &in.svc);
 		for (ch = 0; ch < N_QUERIES; ch++)
 			if (!strncmp(queries[ch].name, q, strlen(q)))
 				ok &= ask(ch, queries[ch].p_input, i % 4,
 					  in.beyond, 0);
-	ok &= ASK(USER_DEFINED, SERVICE(DELETE), &in.service);
+		ok &= ASK(USER_DEFINED, SERVICE(DELETE), &in.svc);
+	}
 	osm_vendor_snoop_unbind(h_snoop);
 	/* or its receiver floods the log when the port goes (ERR 5404) */
-	osm_vendor_delete(&p_vend);
+	osm_vendor_delete(&vend);
 	return !ok;
 }
