@@ -106,7 +106,9 @@ static void *create(struct osm_opensm *osm)
 	p = plugin_new(osm);
 	if (!p)
 		goto unload;
-	if (osm_vendor_snoop_attach() != IB_SUCCESS) {
+	/* before OpenSM binds, should the tap be what auto comes to */
+	if (p->options.source != OSM_SNOOP_SOURCE_KERNEL &&
+	    osm_vendor_snoop_attach() != IB_SUCCESS) {
 		sink_error(&osm->log, "5D06", "not loaded: %s",
 			   osm_vendor_snoop_strerror());
 		goto free;

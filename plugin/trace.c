@@ -44,12 +44,14 @@ enum {
 	LOSS_MEMORY,
 	LOSS_SHUTDOWN,
 	LOSS_SHORT,		/* less than a MAD's header was captured */
+	LOSS_PORT,		/* times that it went away */
+	LOSS_RMPP,		/* messages that could not be put together */
 	LOSS_EVENTS,
 	LOSSES,
 };
 
 static const char *const loss_where[LOSSES] = {
-	"ring", "memory", "shutdown", "short", "events",
+	"ring", "memory", "shutdown", "short", "port", "rmpp", "events",
 };
 
 struct trace {
@@ -215,7 +217,9 @@ static void capture(osm_madw_t *p_madw, const osm_snoop_info_t *p_info,
 		t->too_short++;
 	} else {
 		fill_peer(&cap.peer, &p_madw->mad_addr, cap.data[MAD_CLASS]);
-		if (p_info->source == OSM_SNOOP_SOURCE_TAP)
+		/* both are of this process, and note OpenSM's state */
+		if (p_info->source == OSM_SNOOP_SOURCE_TAP ||
+		    p_info->source == OSM_SNOOP_SOURCE_KERNEL)
 			fill_condition(t, &cap.condition, p_info->samples);
 		if (p_info->lost)
 			transactions_note_loss(t->transactions, cap.mono_ns);
@@ -340,6 +344,8 @@ static void get_losses(const struct trace *t, const osm_snoop_stats_t *stats,
 	totals[LOSS_MEMORY] = stats->lost_memory;
 	totals[LOSS_SHUTDOWN] = stats->lost_late;
 	totals[LOSS_SHORT] = t->too_short;
+	totals[LOSS_PORT] = stats->gaps;
+	totals[LOSS_RMPP] = stats->given_up;
 	totals[LOSS_EVENTS] = events_lost(t->events);
 }
 
@@ -515,6 +521,10 @@ static osm_bind_handle_t snoop(struct trace *t)
 	const osm_snoop_bind_info_t info = {
 		.size = sizeof(info),
 		.source = t->options->source,
+		/* OpenSM has one port, which is known now; the tap sees it */
+		.port_guid = t->options->source == OSM_SNOOP_SOURCE_TAP ?
+				     0 : osm->subn.opt.guid,
+		.flags = OSM_SNOOP_REASSEMBLE,
 		.p_filters = t->options->n_filters ? t->options->filters : NULL,
 		.filter_count = t->options->n_filters,
 		.ring_size = t->options->ring,

@@ -24,6 +24,7 @@
 #include "error.h"
 #include "layout.h"
 #include "ring.h"
+#include "rmpp.h"
 #include "sample.h"
 #include "source.h"
 #include "thread.h"
@@ -108,7 +109,7 @@ struct kernel_state {
 
 	/* between the threads */
 	_Atomic bool stopped;
-	_Atomic uint64_t seen, passed, lost, gaps;
+	_Atomic uint64_t seen, passed, ring_lost, gaps, given_up;
 	struct ring ring;
 	pthread_mutex_t mutex;	/* with the condition, for `ended` */
 	pthread_cond_t more;
@@ -116,6 +117,9 @@ struct kernel_state {
 
 	/* next() */
 	void *record;		/* handed over, to be released */
+	uint64_t lost;		/* not told yet */
+	uint32_t whole_snap_length;
+	struct rmpp *rmpp;	/* NULL: segments are handed over */
 };
 
 /* The port */
@@ -566,7 +570,7 @@ static void take(struct kernel_state *k, int agent, uint32_t original_size)
 	len = (uint32_t)sizeof(*r) + size;
 	r = ring_reserve(&k->ring, len);
 	if (!r) {
-		atomic_fetch_add(&k->lost, 1);
+		atomic_fetch_add(&k->ring_lost, 1);
 		atomic_fetch_add(&k->passed, 1);
 		k->lost_pending++;
 		return;
@@ -745,8 +749,41 @@ static ib_api_status_t make_buffers(struct kernel_state *k, size_t ring_size)
 	return IB_SUCCESS;
 }
 
+static void on_gone(const struct rmpp_gone *gone, void *context)
+{
+	struct kernel_state *k = context;
+
+	if (gone->reason != RMPP_MALFORMED && gone->reason != RMPP_FLUSHED)
+		atomic_fetch_add(&k->given_up, 1);
+}
+
+/* A message is cut to the snap length; its segments have to be whole. */
+static ib_api_status_t make_rmpp(struct kernel_state *k,
+				 const osm_snoop_bind_info_t *info)
+{
+	const struct rmpp_options options = {
+		.max_message = info->message_max,
+		.max_total = info->messages_max,
+		.gone = on_gone,
+		.context = k,
+	};
+
+	if (!(info->flags & OSM_SNOOP_REASSEMBLE))
+		return IB_SUCCESS;
+	k->rmpp = rmpp_new(&options);
+	if (!k->rmpp) {
+		snoop_error("no memory to put messages together");
+		return IB_INSUFFICIENT_MEMORY;
+	}
+	k->whole_snap_length = info->snap_length;
+	if (k->snap_length < MAD_SIZE)
+		k->snap_length = MAD_SIZE;
+	return IB_SUCCESS;
+}
+
 static void kernel_free(struct kernel_state *k)
 {
+	rmpp_free(k->rmpp);
 	if (k->port >= 0)
 		umad_close_port(k->port);
 	ring_free(&k->ring);
@@ -783,6 +820,8 @@ static ib_api_status_t kernel_source_open(osm_vendor_t *p_vend,
 		status = port_open(k);
 	if (status == IB_SUCCESS)
 		status = make_buffers(k, info->ring_size);
+	if (status == IB_SUCCESS)
+		status = make_rmpp(k, info);
 	if (status != IB_SUCCESS)
 		goto fail;
 	error = thread_start(&k->receiver, "osmsnoop-umad", receive_all, k);
@@ -800,17 +839,69 @@ fail:
 	return status;
 }
 
+/* The two ends of a transfer are told apart by the other end and by QP. */
+static void fill_peer(struct mad_peer *peer, const struct kernel_record *r)
+{
+	const osm_mad_addr_t *addr = &r->mad_addr;
+
+	memset(peer, 0, sizeof(*peer));
+	peer->lid = cl_ntoh16(addr->dest_lid);
+	if (is_smp(r->mad[MAD_CLASS]))
+		return;
+	peer->qpn = cl_ntoh32(addr->addr_type.gsi.remote_qp);
+	peer->has_gid = addr->addr_type.gsi.global_route;
+	if (peer->has_gid)
+		memcpy(peer->gid, &addr->addr_type.gsi.grh_info.dest_gid,
+		       sizeof(peer->gid));
+}
+
+/* False: a part of a message that is not whole yet, or of RMPP alone. */
+static bool reassemble(struct kernel_state *k, const struct kernel_record *r,
+		       struct source_capture *capture)
+{
+	struct mad_capture cap = {
+		.data = r->mad,
+		.len = r->size,
+		.size = r->original_size,
+		.time_ns = r->time_ns,
+		.mono_ns = r->monotonic_ns,
+		.sent = r->sent,
+		.completion = r->status == IB_SUCCESS ? MAD_OK : MAD_ERROR,
+	};
+	osm_snoop_info_t *info = &capture->info;
+	struct mad_capture whole;
+	uint32_t segments;
+
+	fill_peer(&cap.peer, r);
+	switch (rmpp_put(k->rmpp, &cap, &whole, &segments)) {
+	case RMPP_PART:
+		return false;
+	case RMPP_WHOLE:
+		info->time_ns = whole.time_ns;
+		info->monotonic_ns = whole.mono_ns;
+		info->original_size = (uint32_t)whole.size;
+		info->segments = segments;
+		info->reassembled = TRUE;
+		capture->mad = whole.data;
+		capture->size = (uint32_t)whole.len;
+		break;
+	case RMPP_NONE:
+		break;
+	}
+	if (k->whole_snap_length && capture->size > k->whole_snap_length)
+		capture->size = k->whole_snap_length;
+	return true;
+}
+
 /*
- * Here a segment becomes a capture. Each one does, as it is: who puts messages
- * together returns false for all but the last of one. The record is there until
- * the next call of kernel_source_next().
+ * Here a MAD becomes a capture, or a part of one: false. The record is there
+ * until the next call of kernel_source_next().
  */
 static bool capture_of(struct kernel_state *k, const struct kernel_record *r,
 		       struct source_capture *capture)
 {
 	osm_snoop_info_t *info = &capture->info;
 
-	(void)k;
 	info->time_ns = r->time_ns;
 	info->monotonic_ns = r->monotonic_ns;
 	info->direction = r->sent ? OSM_SNOOP_SENT : OSM_SNOOP_RECEIVED;
@@ -820,7 +911,6 @@ static bool capture_of(struct kernel_state *k, const struct kernel_record *r,
 	info->reassembled = FALSE;
 	info->local_lid = r->local_lid;
 	info->port_guid = r->port_guid;
-	info->lost = r->lost;
 	/* nobody's: a send is captured when it is done, and not once more */
 	info->thread = 0;
 	memcpy(info->samples, r->samples, sizeof(info->samples));
@@ -828,6 +918,11 @@ static bool capture_of(struct kernel_state *k, const struct kernel_record *r,
 	capture->status = r->status;
 	capture->mad = r->mad;
 	capture->size = r->size;
+	k->lost += r->lost;
+	if (k->rmpp && !reassemble(k, r, capture))
+		return false;
+	info->lost = k->lost;
+	k->lost = 0;
 	return true;
 }
 
@@ -871,8 +966,11 @@ static int kernel_source_next(void *state, struct source_capture *capture)
 			release(k);
 		}
 		found = wait_for_record(k);
-		if (found <= 0)
-			return found;
+		if (found > 0)
+			continue;
+		if (k->rmpp)
+			rmpp_tick(k->rmpp, clock_ns(CLOCK_MONOTONIC));
+		return found;
 	}
 }
 
@@ -889,8 +987,9 @@ static void kernel_source_get_stats(void *state, osm_snoop_stats_t *stats)
 
 	stats->seen = atomic_load(&k->seen);
 	stats->passed = atomic_load(&k->passed);
-	stats->lost_ring = atomic_load(&k->lost);
+	stats->lost_ring = atomic_load(&k->ring_lost);
 	stats->gaps = atomic_load(&k->gaps);
+	stats->given_up = atomic_load(&k->given_up);
 	stats->ring_bytes = ring_used(&k->ring);
 	stats->ring_size = k->ring.size;
 	/* a sent MAD is captured when it is done, so none is in doubt */

@@ -116,6 +116,8 @@ typedef struct _osm_snoop_bind_info {
 	uint32_t snap_length;
 	uint32_t sample_count;
 	const osm_snoop_sample_t *p_samples;
+	size_t message_max;
+	size_t messages_max;
 } osm_snoop_bind_info_t;
 /*
 * FIELDS
@@ -144,8 +146,9 @@ typedef struct _osm_snoop_bind_info {
 *	flags
 *		OSM_SNOOP_SENDS, OSM_SNOOP_RECEIVES or both; 0 means both.
 *		OSM_SNOOP_REASSEMBLE changes nothing for TAP, which sits above
-*		RMPP and sees whole messages. KERNEL sits below and hands over
-*		segments, in this version with it or without.
+*		RMPP and sees whole messages. KERNEL sits below, and without it
+*		hands over segments and ACKs, each a MAD; with it, messages as
+*		the vendor layer would have handed them over.
 *
 *	ring_size
 *		Bytes between the threads that send and receive and the one
@@ -161,6 +164,11 @@ typedef struct _osm_snoop_bind_info {
 *		Variables to note beside each MAD: TAP in the moment when it is
 *		sent or received, KERNEL in the one when it is captured, which
 *		may be a little before or after. Copied.
+*
+*	message_max, messages_max
+*		Bytes of one message, and of all that are put together at a
+*		time; 0 means 16 MiB and 256 MiB. What would be more is given
+*		up. KERNEL with OSM_SNOOP_REASSEMBLE only.
 *****/
 
 /* Bits of osm_snoop_info_t.direction */
@@ -215,8 +223,9 @@ typedef struct _osm_snoop_info {
 *		Bytes that the MAD or message had.
 *
 *	segments, reassembled
-*		Of an RMPP message that was put together here. TAP sees one
-*		piece, KERNEL hands over each segment: 1, FALSE.
+*		Of an RMPP message that was put together here: how many, and
+*		TRUE. A received one has the time of the segment that
+*		completed it, a sent one that of its first. Else 1, FALSE.
 *
 *	local_lid, port_guid
 *		Of the port, network byte order. 0 where not known.
@@ -267,7 +276,10 @@ typedef struct _osm_snoop_stats {
 	/* times that the port of KERNEL went away: until it is back, and it is
 	 * tried once a second, what passes there is not seen */
 	uint64_t gaps;
-	uint64_t reserved[4];	/* zero, until they have a name */
+	/* messages of which segments were captured and that were given up:
+	 * aborted, timed out, too long, segments missing, ... */
+	uint64_t given_up;
+	uint64_t reserved[3];	/* zero, until they have a name */
 } osm_snoop_stats_t;
 
 /****d* OpenSM: Vendor Snoop/osm_vend_snoop_callback_t

@@ -228,10 +228,10 @@ static const struct bad_info {
 	const char *reason;
 	osm_snoop_bind_info_t info;
 } bad_infos[] = {
-	{ "size is 0, this library needs 72", { .size = 0 } },
-	{ "size is 1, this library needs 72", { .size = 1 } },
-	{ "size is 64, this library needs 72", { .size = SIZE - 8 } },
-	{ "size is 71, this library needs 72", { .size = SIZE - 1 } },
+	{ "size is 0, this library needs 88", { .size = 0 } },
+	{ "size is 1, this library needs 88", { .size = 1 } },
+	{ "size is 80, this library needs 88", { .size = SIZE - 8 } },
+	{ "size is 87, this library needs 88", { .size = SIZE - 1 } },
 	{ "size is 4097, at most 4096", { .size = 4097 } },
 	{ "size is 18446744073709551615, at most", { .size = SIZE_MAX } },
 	{ "flags 0x8:", { .size = SIZE, .flags = 8 } },
@@ -319,7 +319,7 @@ START_TEST(small_info_is_not_read)
 	struct edge e = edge_new(small_sizes[_i]);
 
 	refused(osm_vendor_snoop_bind(&vendor, e.info, &pool, on_capture,
-				      NULL), "this library needs 72");
+				      NULL), "this library needs 88");
 	edge_free(&e);
 }
 END_TEST
