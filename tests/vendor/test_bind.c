@@ -341,7 +341,7 @@ START_TEST(large_info)
 			continue;
 		bytes[i] = 1;
 		snprintf(reason, sizeof(reason),
-			 "size is %zu, this library knows 72, and byte %zu",
+			 "size is %zu, this library knows 88, and byte %zu",
 			 size, i);
 		refused(osm_vendor_snoop_bind(&vendor, e.info, &pool,
 					      on_capture, &g), reason);
@@ -381,7 +381,7 @@ START_TEST(untapped_binds)
 	ck_assert(log_has("ERR 5D12: 3 binds of the vendor layer are not seen receiving"));
 	osm_vendor_snoop_unbind(h);
 	s = stats_of(h);
-	for (i = 0; i < sizeof(s.reserved) / sizeof(s.reserved[0]); i++)
+	for (i = 0; i < (int)(sizeof(s.reserved) / sizeof(s.reserved[0])); i++)
 		ck_assert_uint_eq(s.reserved[i], 0);
 	for (i = 0; i < CLIENTS - 1 + MORE; i++)
 		free(handles[i]);
@@ -547,7 +547,7 @@ START_TEST(delivered_in_order)
 	ck_assert_uint_eq(s.lost_ring + s.lost_memory + s.truncated, 0);
 	ck_assert_uint_eq(s.ring_size, 4 * 1024 * 1024);
 	ck_assert_uint_eq(s.untapped, 0);
-	for (i = 0; i < sizeof(s.reserved) / sizeof(s.reserved[0]); i++)
+	for (i = 0; i < (int)(sizeof(s.reserved) / sizeof(s.reserved[0])); i++)
 		ck_assert_uint_eq(s.reserved[i], 0);
 	osm_vendor_snoop_unbind(h);
 	ck_assert_uint_eq(stats_of(h).delivered, 5000);
