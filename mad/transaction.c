@@ -637,6 +637,23 @@ static void take_further(struct transactions *t, bool answered,
 		emit_mad(t, RECORD_MAD, cap);
 }
 
+/*
+ * What the vendor layer is given: SA header and records. A MAD from the wire is
+ * padded to 256 bytes.
+ */
+static uint32_t count_bytes(const struct mad_capture *cap, uint16_t status,
+			    uint32_t records)
+{
+	uint64_t bytes = cap->size;
+
+	if (bytes == MAD_SIZE && !status && cap->len >= SA_ATTR_OFFSET + 2)
+		bytes = SA_DATA + UINT64_C(8) * records *
+				  mad_get16(cap->data + SA_ATTR_OFFSET);
+	if (bytes > cap->size || bytes == SA_DATA)
+		bytes = cap->size;
+	return bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
+}
+
 static void take_late_answer(struct transactions *t, struct entry *e,
 			     const struct mad_capture *cap)
 {
@@ -663,7 +680,7 @@ static void take_answer(struct transactions *t, struct entry *e,
 	e->answer_thread = cap->thread;
 	e->status = mad_get16(cap->data + MAD_STATUS);
 	e->records = count_records(cap, e->status);
-	e->bytes = cap->size < UINT32_MAX ? (uint32_t)cap->size : UINT32_MAX;
+	e->bytes = count_bytes(cap, e->status, e->records);
 	if (cap->sent && cap->thread)
 		move_to(t, e, HELD);
 	else

@@ -371,7 +371,8 @@ static void bind_end(struct snoop_bind *b)
 	pthread_mutex_lock(&binds_mutex);
 	b->last = (osm_snoop_stats_t){ 0 };
 	b->source->get_stats(b->state, &b->last);
-	b->last.lost_late = b->last.passed - b->last.lost_ring -
+	b->last.lost_late = b->last.passed - b->last.merged -
+			    b->last.lost_ring -
 			    atomic_load(&b->delivered) -
 			    atomic_load(&b->lost_memory);
 	b->source->close(b->state);

@@ -109,7 +109,7 @@ struct kernel_state {
 
 	/* between the threads */
 	_Atomic bool stopped;
-	_Atomic uint64_t seen, passed, ring_lost, gaps, given_up;
+	_Atomic uint64_t seen, passed, ring_lost, gaps, given_up, merged;
 	struct ring ring;
 	pthread_mutex_t mutex;	/* with the condition, for `ended` */
 	pthread_cond_t more;
@@ -875,6 +875,7 @@ static bool reassemble(struct kernel_state *k, const struct kernel_record *r,
 	fill_peer(&cap.peer, r);
 	switch (rmpp_put(k->rmpp, &cap, &whole, &segments)) {
 	case RMPP_PART:
+		atomic_fetch_add(&k->merged, 1);
 		return false;
 	case RMPP_WHOLE:
 		info->time_ns = whole.time_ns;
@@ -990,6 +991,7 @@ static void kernel_source_get_stats(void *state, osm_snoop_stats_t *stats)
 	stats->lost_ring = atomic_load(&k->ring_lost);
 	stats->gaps = atomic_load(&k->gaps);
 	stats->given_up = atomic_load(&k->given_up);
+	stats->merged = atomic_load(&k->merged);
 	stats->ring_bytes = ring_used(&k->ring);
 	stats->ring_size = k->ring.size;
 	/* a sent MAD is captured when it is done, so none is in doubt */

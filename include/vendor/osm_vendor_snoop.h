@@ -250,7 +250,8 @@ typedef struct _osm_snoop_info {
 *
 * DESCRIPTION
 *	Counters of a snoop bind, since the bind. passed = delivered +
-*	lost_ring + lost_memory + lost_late + what is still in the ring.
+*	merged + lost_ring + lost_memory + lost_late + what is still in the
+*	ring.
 *
 * SYNOPSIS
 */
@@ -279,7 +280,9 @@ typedef struct _osm_snoop_stats {
 	/* messages of which segments were captured and that were given up:
 	 * aborted, timed out, too long, segments missing, ... */
 	uint64_t given_up;
-	uint64_t reserved[3];	/* zero, until they have a name */
+	/* captures that went into messages: segments but the last, ACKs */
+	uint64_t merged;
+	uint64_t reserved[2];	/* zero, until they have a name */
 } osm_snoop_stats_t;
 
 /****d* OpenSM: Vendor Snoop/osm_vend_snoop_callback_t

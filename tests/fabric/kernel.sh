@@ -1,0 +1,141 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Source kernel, on the double of a kernel that has the snoop registration
+# (tests/double): what it shows of one run of the real OpenSM is what the tap
+# shows. Three plugins look at it: osmsnoop with source kernel, a copy of it
+# with source tap, and both_plugin, which writes the bytes.
+#
+# check calls functions by name
+# shellcheck disable=SC2317
+set -u
+
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+
+fabric_begin
+fabric_clients
+fabric_net 512
+fabric_double
+fabric_ibsim
+out=$FABRIC_DIR/out
+mkdir "$out" "$FABRIC_DIR/plugins"
+
+# OpenSM loads a plugin once, and the options of both are on one line: the copy
+# has another file's name, and another prefix of the same length
+plugin=$(cd "${top_builddir:?}/plugin/.libs" && pwd)/libosmsnoop.so
+sed 's/osmsnoop\./osmsnoo2./g' "$plugin" >"$FABRIC_DIR/plugins/libosmsnoo2.so"
+fabric_compile both_plugin.so -D_GNU_SOURCE -shared -fPIC \
+	-I"$FABRIC_LIB/../../include" \
+	-isystem "${OPENSM_INCLUDEDIR:-/usr/include/infiniband}" \
+	-L"$top_builddir/vendor/.libs" -losmvendor_snoop
+mv "$FABRIC_DIR/bin/both_plugin.so" "$FABRIC_DIR/plugins/libboth_plugin.so"
+export LD_LIBRARY_PATH=$FABRIC_DIR/plugins:$LD_LIBRARY_PATH
+
+# start NAME [SOURCE]: OpenSM with the three of them
+start()
+{
+	dir=$FABRIC_DIR/$1
+	mkdir -p "$dir"
+	export BOTH_OUT=$dir/both
+	fabric_opensm "$1" Hca1 \
+		-c 'event_plugin_name osmsnoop osmsnoo2 both_plugin' \
+		-c "event_plugin_options osmsnoop.source=${2:-kernel} osmsnoop.trace=$dir/trace osmsnoop.unanswered=2 osmsnoo2.source=tap osmsnoo2.trace=$dir/trace2 osmsnoo2.unanswered=2" \
+		-c 'log_flags 0x07' -c 'sweep_interval 0'
+	# until the names are known, which are looked up every second
+	sleep 2.2
+}
+
+# sa TRACE: its transactions, without times and in some order
+sa()
+{
+	jq -cS 'select(.type == "sa") | del(.seq, .time, .latency_us)' "$1" |
+		sort
+}
+
+# bytes SOURCE: what it delivered, without the number of segments; what is
+# shorter than a MAD is one on the wire
+bytes()
+{
+	awk '{
+		hex = $7
+		if ($5 < 256)
+			hex = hex sprintf("%0" (2 * (256 - $5)) "d", 0)
+		print $1, $2, $3, $4, $5 < 256 ? 256 : $5, hex
+	}' "$dir/both.$1" | sort
+}
+
+same()
+{
+	diff "$1" "$2" >"$out/diff" || {
+		cut -c1-300 "$out/diff" | head -n 20
+		return 1
+	}
+}
+
+start sm
+is "$(jq -r 'select(.type == "start").source' "$dir/trace" "$dir/trace2" |
+	paste -sd' ')" 'kernel tap' 'one has source kernel, the other the tap'
+for i in 2 3 4; do
+	fabric_client "Hca$i" timeout -s KILL 60 saquery -t 30000 -N \
+		>"$out/nodes.$i" 2>&1
+	is "$(grep -c NodeDescription "$out/nodes.$i")" "$FABRIC_NODES" \
+		"saquery on Hca$i lists 512 hosts and the switches"
+done
+fabric_client Hca5 timeout -s KILL 60 saquery -t 30000 -x >"$out/links" 2>&1
+fabric_client Hca6 timeout -s KILL 60 saquery -t 30000 -g >"$out/groups" 2>&1
+fabric_client Hca7 timeout 60 sa_client -n 400 -w 8 -t 20 -o "$out/sa" \
+	2>"$out/sa.sum"
+diag "$(cat "$out/sa.sum")"
+fabric_client Hca8 timeout 60 sa_client -k mc_join,mc_leave -n 20 -t 20 \
+	-o "$out/mc" 2>"$out/mc.sum"
+fabric_client Hca9 timeout 20 saquery --smkey 0x1234 -N -t 500 \
+	>"$out/key" 2>&1
+sleep 3
+fabric_opensm_stop sm
+
+check 'every line of both traces is a record' \
+	fabric_lines "$dir/trace"
+check 'of the tap, too' fabric_lines "$dir/trace2"
+sa "$dir/trace" >"$out/sa.kernel"
+sa "$dir/trace2" >"$out/sa.tap"
+diag "$(wc -l <"$out/sa.tap") transactions"
+check 'both have the same transactions' same "$out/sa.tap" "$out/sa.kernel"
+check 'which are many' test "$(wc -l <"$out/sa.tap")" -gt 420
+is "$(jq -r 'select(.type == "sa" and .attribute == "NodeRecord" and
+	.records == $n) | .records' --argjson n "$FABRIC_NODES" "$dir/trace" |
+	wc -l)" 3 \
+	'the tables of 512 hosts among them'
+bytes tap >"$out/bytes.tap"
+bytes kernel >"$out/bytes.kernel"
+check 'and every MAD of the SA is the same, byte for byte' \
+	same "$out/bytes.tap" "$out/bytes.kernel"
+check 'many of which were segments' \
+	test "$(awk '$6 > 250' "$dir/both.kernel" | wc -l)" -ge 3
+is "$(jq -r 'select(.type == "stop").complete' "$dir/trace" "$dir/trace2" |
+	paste -sd' ')" 'true true' \
+	'and both have captured what OpenSM counted'
+is "$(jq -r 'select(.type == "loss")' "$dir/trace" "$dir/trace2")" '' \
+	'nothing was lost'
+
+#
+# auto: the kernel, where it takes the registration
+#
+start auto auto
+is "$(jq -r 'select(.type == "start").source' "$dir/trace")" kernel \
+	'auto is the kernel'
+fabric_opensm_stop auto
+OSMSNOOP_DOUBLE=snoop=refuse start refused auto
+is "$(jq -r 'select(.type == "start").source' "$dir/trace")" tap \
+	'where that refuses, auto is the tap'
+is "$(grep -c 'SNOOP: source tap is used; .*kernel: ' \
+	"$FABRIC_DIR/refused/opensm.log")" 1 'which the log says in one line'
+fabric_opensm_stop refused
+OSMSNOOP_DOUBLE=snoop=refuse start never
+is "$(jq -r 'select(.type == "start").source' "$dir/trace" "$dir/trace2" \
+	2>/dev/null)" tap 'kernel alone is not loaded then'
+check 'and the log says why, and what to do' fabric_log never \
+	'ERR 5D07: not loaded: .*source tap'
+fabric_opensm_stop never
+
+fabric_end
