@@ -24,13 +24,14 @@ fi
 
 lib=$(cd "${top_builddir:?}/vendor/.libs" && pwd)
 fabric_compile kernel_client -I"$FABRIC_LIB/../../include" \
+	-isystem "${OPENSM_INCLUDEDIR:-/usr/include/infiniband}" \
 	-L"$lib" -losmvendor_snoop -losmvendor -lopensm -losmcomp -libumad \
-	-Wl,-rpath,"$lib" ${SANITIZER_RUNTIME:+-Wl,--no-as-needed}
+	-Wl,-rpath,"$lib"
 
 out=$FABRIC_DIR/out
 vm_run "$FABRIC_DIR/bin/kernel_client" rxe0 >"$out" 2>&1
 is $? 0 'the client ran to its end'
-diag "$(cat "$out")"
+diag "$(grep -v 'ERR 5D10\|SNOOP: source' "$out")"
 
 # value NAME
 value()
