@@ -20,6 +20,7 @@
 
 #include "clock.h"
 #include "double.h"
+#include "filter_rows.h"
 #include "../run.h"
 
 enum { RING_MIN = 64 * 1024 };
@@ -555,6 +556,36 @@ START_TEST(delivered_in_order)
 	/* wrappers live longer than their bind */
 	for (i = 0; i < 64; i++)
 		osm_mad_pool_put(&pool, g.kept[i]);
+}
+END_TEST
+
+/* The tap's verdict on each row of the table is that of the filter. */
+START_TEST(filters_of_the_tap)
+{
+	const struct row *row = &rows[_i];
+	osm_snoop_bind_info_t info = info_default();
+	uint8_t *mad = row_mad(row);
+	osm_madw_t *p_madw = madw_new(wire, 3, (uint32_t)row->len, 0);
+	struct got g = { 0 };
+	osm_bind_handle_t h;
+
+	memcpy((void *)p_madw->p_mad, mad, row->len);
+	info.p_filters = &row->filter;
+	info.filter_count = 1;
+	/* the longest is no more than half of it */
+	info.ring_size = 1024 * 1024;
+	h = bind_with(&info, &g);
+	if (!row->sent)
+		double_receive(wire, p_madw, NULL);
+	else if (row->completion)
+		double_send_err(wire, p_madw, (ib_api_status_t)row->completion);
+	else
+		osm_vendor_send(wire, p_madw, TRUE);
+	osm_vendor_snoop_unbind(h);
+	ck_assert_msg(stats_of(h).delivered == row->passes,
+		      "%s: should%s pass", row->rule, row->passes ? "" : " not");
+	madw_free(p_madw);
+	free(mad);
 }
 END_TEST
 
@@ -1111,6 +1142,7 @@ int main(void)
 	tcase_add_test(tc, bad_handles);
 	tcase_add_test(tc, strerror_by_thread);
 	tcase_add_test(tc, delivered_in_order);
+	tcase_add_loop_test(tc, filters_of_the_tap, 0, N_ROWS);
 	tcase_add_test(tc, unbind_delivers_the_rest);
 	tcase_add_test(tc, lost_adds_up);
 	tcase_add_test(tc, lost_for_want_of_memory);

@@ -25,6 +25,7 @@
 #include <vendor/osm_vendor_snoop.h>
 
 #include "clock.h"
+#include "filter_rows.h"
 #include "layout.h"
 #include "source.h"
 #include "umad_request.h"
@@ -1707,6 +1708,142 @@ END_TEST
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+/* A segment of a GetTableResp: `n` of `of`, each record byte its number. */
+static void segment(bool sent, uint64_t tid, uint32_t n, uint32_t of)
+{
+	struct ib_user_mad umad = {
+		.addr = { .lid = cl_hton16(9), .qpn = cl_hton32(1) },
+	};
+	const uint32_t payload = n == 1 ? of * 220 : 220;
+	uint8_t mad[MAD_SIZE] = {
+		[MAD_BASE_VERSION] = 1, [MAD_CLASS] = CLASS_SUBN_ADM,
+		[MAD_CLASS_VERSION] = 2,
+		[MAD_METHOD] = METHOD_GET_TABLE | METHOD_RESPONSE,
+		[MAD_ATTR_ID + 1] = 0x11,
+		[RMPP_VERSION] = 1, [RMPP_TYPE] = RMPP_DATA,
+		[RMPP_FLAGS] = RMPP_FLAG_ACTIVE |
+			       (n == 1 ? RMPP_FLAG_FIRST : 0) |
+			       (n == of ? RMPP_FLAG_LAST : 0),
+		[RMPP_SEGMENT + 3] = (uint8_t)n,
+		[RMPP_PAYLOAD + 2] = (uint8_t)(payload >> 8),
+		[RMPP_PAYLOAD + 3] = (uint8_t)payload,
+		[SA_ATTR_OFFSET + 1] = 14,
+	};
+
+	umad.addr.reserved[0] = sent;
+	memcpy(mad + MAD_TID, &tid, sizeof(tid));
+	memset(mad + SA_DATA, (int)n, MAD_SIZE - SA_DATA);
+	passed(2, &umad, mad, sizeof(mad), sent);
+}
+
+/* On request, messages: one capture of what came in several. */
+START_TEST(messages)
+{
+	osm_snoop_bind_info_t info = info_default();
+	osm_snoop_stats_t stats;
+	const bool sent = _i % 2;
+	const uint8_t *mad;
+	struct got *g;
+
+	info.flags = OSM_SNOOP_REASSEMBLE;
+	info.snap_length = _i / 2 ? 300 : 0;
+	g = bind_with(&info);
+	segment(sent, 1, 1, 3);
+	received(CLASS_SUBN_DIR, 77);	/* what is no part of it goes on */
+	segment(sent, 1, 3, 3);
+	segment(sent, 1, 2, 3);
+	segment(sent, 2, 1, 2);		/* and one that stays a half */
+	wait_for(g, 2);
+	osm_vendor_snoop_unbind(g->h_bind);
+	ck_assert_int_eq(osm_vendor_snoop_get_stats(g->h_bind, &stats),
+			 IB_SUCCESS);
+	ck_assert_uint_eq(g->n, 2);
+	ck_assert_uint_eq(stats.passed, 5);
+	ck_assert_uint_eq(stats.merged, 3);
+	ck_assert_uint_eq(stats.lost_late, 0);
+	ck_assert_uint_eq(g->kept[0].info.reassembled, FALSE);
+	ck_assert_uint_eq(g->kept[0].info.segments, 1);
+	ck_assert_uint_eq(g->kept[1].info.reassembled, TRUE);
+	ck_assert_uint_eq(g->kept[1].info.segments, 3);
+	ck_assert_uint_eq(g->kept[1].info.direction,
+			  sent ? OSM_SNOOP_SENT : OSM_SNOOP_RECEIVED);
+	ck_assert_uint_eq(g->kept[1].info.original_size, SA_DATA + 3 * 200);
+	ck_assert_uint_eq(g->kept[1].size, _i / 2 ? 300 : SA_DATA + 3 * 200);
+	mad = g->kept[1].mad;
+	ck_assert_uint_eq(mad[SA_DATA + 199], 1);
+	ck_assert_uint_eq(mad[SA_DATA + 200], 2);
+	ck_assert_uint_eq(stats.truncated, _i / 2);
+	forget(g);
+}
+END_TEST
+
+/* A message may be too long, and then is given up. */
+START_TEST(message_too_long)
+{
+	osm_snoop_bind_info_t info = info_default();
+	osm_snoop_stats_t stats;
+	struct got *g;
+
+	info.flags = OSM_SNOOP_REASSEMBLE;
+	info.message_max = SA_DATA + 2 * 200;
+	g = bind_with(&info);
+	segment(false, 1, 1, 3);
+	segment(false, 1, 2, 3);
+	segment(false, 1, 3, 3);
+	segment(false, 2, 1, 2);
+	segment(false, 2, 2, 2);
+	wait_for(g, 1);
+	osm_vendor_snoop_unbind(g->h_bind);
+	ck_assert_int_eq(osm_vendor_snoop_get_stats(g->h_bind, &stats),
+			 IB_SUCCESS);
+	ck_assert_uint_eq(g->n, 1);
+	ck_assert_uint_eq(g->kept[0].info.segments, 2);
+	ck_assert_uint_eq(stats.given_up, 1);
+	forget(g);
+}
+END_TEST
+
+/* What the kernel would say of a completion that the table has. */
+static uint32_t wc_status(int completion)
+{
+	switch (completion) {
+	case IB_TIMEOUT:
+		return 20;	/* IBV_WC_RESP_TIMEOUT_ERR */
+	case IB_CANCELED:
+		return 5;	/* IBV_WC_WR_FLUSH_ERR */
+	case IB_ERROR:
+		return 12;	/* IBV_WC_RETRY_EXC_ERR */
+	default:
+		return (uint32_t)completion;
+	}
+}
+
+/*
+ * The source's verdict on each row of the table is that of the filter, also
+ * when the kernel hands over whatever there is.
+ */
+START_TEST(filters_of_the_kernel)
+{
+	const struct row *row = &rows[_i / 2];
+	struct ib_user_mad umad = { .addr.lid = cl_hton16(9) };
+	uint8_t *mad = row_mad(row);
+	struct got *g;
+
+	host.no_filter = _i % 2;
+	if (row->sent) {
+		umad.addr.reserved[0] = 1;
+		umad.status = wc_status(row->completion);
+	}
+	g = bind_filters(&row->filter, 1);
+	passed(2, &umad, mad, (int)row->len, row->sent);
+	unbind(g);
+	ck_assert_msg(g->n == row->passes, "%s: should%s pass", row->rule,
+		      row->passes ? "" : " not");
+	forget(g);
+	free(mad);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("source_kernel");
@@ -1767,5 +1904,8 @@ int main(void)
 	tcase_add_test(later, unbind_while_receiving);
 	tcase_add_test(later, two_binds);
 	tcase_add_test(later, idle);
+	tcase_add_loop_test(take, filters_of_the_kernel, 0, 2 * N_ROWS);
+	tcase_add_loop_test(take, messages, 0, 4);
+	tcase_add_test(take, message_too_long);
 	return run_suite(suite);
 }
