@@ -16,6 +16,7 @@ set -u
 fabric_begin
 fabric_clients
 fabric_net 512
+# shellcheck disable=SC2119 # no words: as it is
 fabric_double
 fabric_ibsim
 out=$FABRIC_DIR/out
