@@ -123,6 +123,12 @@ enum {
 	ATTR_MULTIPATH_RECORD = 0x003a,
 };
 
+/* Of QP 0. */
+static inline bool mad_is_smp(uint8_t mgmt_class)
+{
+	return mgmt_class == CLASS_SUBN_LID || mgmt_class == CLASS_SUBN_DIR;
+}
+
 static inline uint16_t mad_get16(const uint8_t *p)
 {
 	return (uint16_t)(p[0] << 8 | p[1]);
@@ -180,6 +186,8 @@ struct mad_capture {
 	uint64_t time_ns;	/* CLOCK_REALTIME */
 	uint64_t mono_ns;	/* CLOCK_MONOTONIC, for differences */
 	bool sent;		/* by OpenSM; else received by it */
+	bool above_rmpp;	/* as OpenSM has it, whatever its RMPP header
+				 * says; else from the wire */
 	uint64_t thread;	/* of OpenSM's; 0 = not known, and then what a
 				 * sent response says of its completion is final */
 	enum mad_completion completion;

@@ -100,7 +100,7 @@ struct state_record {
 
 struct loss_record {
 	const char *where;	/* "ring", "memory", "short", "port", "rmpp",
-				 * "events", "shutdown", "file" */
+				 * "kernel", "events", "shutdown", "file" */
 	uint64_t lost;		/* since the last loss record of that place */
 	uint64_t total;		/* since the start */
 };

@@ -916,6 +916,13 @@ enum rmpp_result rmpp_put(struct rmpp *r, const struct mad_capture *cap,
 	}
 }
 
+bool rmpp_is_control(const uint8_t *mad, size_t len)
+{
+	return len == MAD_SIZE && data_offset(mad[MAD_CLASS]) &&
+	       mad[RMPP_FLAGS] & RMPP_FLAG_ACTIVE &&
+	       mad[RMPP_TYPE] >= RMPP_ACK && mad[RMPP_TYPE] <= RMPP_ABORT;
+}
+
 void rmpp_get_stats(const struct rmpp *r, struct rmpp_stats *stats)
 {
 	*stats = r->stats;

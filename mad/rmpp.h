@@ -142,6 +142,9 @@ void rmpp_tick(struct rmpp *r, uint64_t mono_ns);
 /* The end, or captures will no longer follow: give up everything. */
 void rmpp_flush(struct rmpp *r);
 
+/* An ACK, STOP or ABORT, of a class that has RMPP? */
+bool rmpp_is_control(const uint8_t *mad, size_t len);
+
 void rmpp_get_stats(const struct rmpp *r, struct rmpp_stats *stats);
 
 /* "aborted", "timed_out", ...: stable, for records and metrics. */

@@ -59,7 +59,7 @@ struct entry {
 	struct mad_peer peer;
 	enum state state;
 	bool sent;		/* a Report of OpenSM's */
-	bool tapped;		/* reached OpenSM, hence is above RMPP */
+	bool above_rmpp;	/* as its first copy was captured */
 
 	uint64_t time_ns;	/* of the first copy */
 	uint64_t first_ns;	/* the same and the others: CLOCK_MONOTONIC */
@@ -356,7 +356,7 @@ static void fill(struct entry *e, const struct mad_capture *cap)
 {
 	e->peer = cap->peer;
 	e->sent = cap->sent;
-	e->tapped = cap->condition.known;
+	e->above_rmpp = cap->above_rmpp;
 	e->time_ns = cap->time_ns;
 	e->first_ns = e->last_ns = cap->mono_ns;
 	e->retries = 0;
@@ -597,7 +597,7 @@ static uint32_t count_records(const struct mad_capture *cap, uint16_t status)
 static int fitness(const struct transactions *t, const struct entry *e,
 		   const struct mad_capture *cap)
 {
-	if (!e->tapped && is_rmpp_part(cap))
+	if (!e->above_rmpp && is_rmpp_part(cap))
 		return 0;
 	if (e->state == OUTSTANDING)
 		return answers_owed(e) ? 3 : 1;
@@ -769,7 +769,7 @@ static bool is_request(const struct mad_capture *cap)
 {
 	if (cap->sent)
 		return is_report(cap);
-	if (!cap->condition.known && is_rmpp_part(cap))
+	if (!cap->above_rmpp && is_rmpp_part(cap))
 		return false;
 	return cap->data[MAD_METHOD] != METHOD_TRAP_REPRESS;
 }

@@ -46,12 +46,14 @@ enum {
 	LOSS_SHORT,		/* less than a MAD's header was captured */
 	LOSS_PORT,		/* times that it went away */
 	LOSS_RMPP,		/* messages that could not be put together */
+	LOSS_KERNEL,		/* OpenSM has counted more MADs than came */
 	LOSS_EVENTS,
 	LOSSES,
 };
 
 static const char *const loss_where[LOSSES] = {
-	"ring", "memory", "shutdown", "short", "port", "rmpp", "events",
+	"ring", "memory", "shutdown", "short", "port", "rmpp", "kernel",
+	"events",
 };
 
 struct trace {
@@ -80,6 +82,8 @@ struct trace {
 	uint64_t too_short;
 	uint64_t untapped;		/* as was said */
 	uint64_t losses_told[LOSSES];
+	uint64_t missing;		/* of OpenSM's own counts */
+	struct mad_counts quiet[2];	/* captured and OpenSM's, last looked at */
 };
 
 static void emit(const struct record *record, void *context)
@@ -121,17 +125,12 @@ static enum mad_completion completion_of(ib_api_status_t status)
 	}
 }
 
-static bool is_smp(uint8_t mgmt_class)
-{
-	return mgmt_class == CLASS_SUBN_LID || mgmt_class == CLASS_SUBN_DIR;
-}
-
 static void fill_peer(struct mad_peer *peer, const osm_mad_addr_t *addr,
 		      uint8_t mgmt_class)
 {
 	memset(peer, 0, sizeof(*peer));
 	peer->lid = cl_ntoh16(addr->dest_lid);
-	if (is_smp(mgmt_class))
+	if (mad_is_smp(mgmt_class))
 		return;
 	peer->qpn = cl_ntoh32(addr->addr_type.gsi.remote_qp) & 0xffffff;
 	peer->has_gid = addr->addr_type.gsi.global_route;
@@ -168,7 +167,7 @@ static void count(struct mad_counts *counts, const struct mad_capture *cap)
 	uint8_t mgmt_class = cap->data[MAD_CLASS];
 	uint64_t *n;
 
-	if (is_smp(mgmt_class))
+	if (mad_is_smp(mgmt_class))
 		n = cap->sent ? &counts->sm_sent : &counts->sm_received;
 	else if (mgmt_class == CLASS_SUBN_ADM)
 		n = cap->sent ? &counts->sa_sent : &counts->sa_received;
@@ -208,6 +207,7 @@ static void capture(osm_madw_t *p_madw, const osm_snoop_info_t *p_info,
 		.time_ns = p_info->time_ns,
 		.mono_ns = p_info->monotonic_ns,
 		.sent = p_info->direction == OSM_SNOOP_SENT,
+		.above_rmpp = p_info->source == OSM_SNOOP_SOURCE_TAP,
 		.thread = p_info->thread,
 		.completion = completion_of(p_madw->status),
 	};
@@ -346,6 +346,7 @@ static void get_losses(const struct trace *t, const osm_snoop_stats_t *stats,
 	totals[LOSS_SHORT] = t->too_short;
 	totals[LOSS_PORT] = stats->gaps;
 	totals[LOSS_RMPP] = stats->given_up;
+	totals[LOSS_KERNEL] = t->missing;
 	totals[LOSS_EVENTS] = events_lost(t->events);
 }
 
@@ -404,6 +405,37 @@ static void count_opensm(struct trace *t)
 	}
 }
 
+static uint64_t short_of(uint64_t captured, uint64_t opensm)
+{
+	return opensm > captured ? opensm - captured : 0;
+}
+
+/*
+ * The kernel's queue is bounded and loses in silence what finds no room. So
+ * what OpenSM has counted and nobody captured is missing, when nothing has
+ * moved since the last look: else it may be on its way.
+ */
+static void look_for_missing(struct trace *t, const osm_snoop_stats_t *stats)
+{
+	const struct mad_counts *c = &t->captured, *o = &t->opensm;
+	uint64_t missing;
+
+	if (osm_vendor_snoop_get_source(t->h_bind) != OSM_SNOOP_SOURCE_KERNEL ||
+	    t->options->n_filters)
+		return;
+	missing = short_of(c->sm_received, o->sm_received) +
+		  short_of(c->sm_sent, o->sm_sent) +
+		  short_of(c->sa_received, o->sa_received) +
+		  short_of(c->sa_sent, o->sa_sent);
+	/* messages that did not become whole are told elsewhere */
+	missing = short_of(stats->broken_off + stats->given_up, missing);
+	if (missing > t->missing && !memcmp(&t->quiet[0], c, sizeof(*c)) &&
+	    !memcmp(&t->quiet[1], o, sizeof(*o)))
+		t->missing = missing;
+	t->quiet[0] = *c;
+	t->quiet[1] = *o;
+}
+
 /* Not with the mutex held: OpenSM's lock is not to be waited for with ours. */
 static void refresh_names(struct trace *t, uint64_t mono_ns)
 {
@@ -460,6 +492,8 @@ static void tick(struct trace *t)
 	look_for_losses(t, &stats);
 	look_for_untapped(t, &stats);
 	count_opensm(t);
+	if (until == mono_ns)
+		look_for_missing(t, &stats);
 	transactions_tick(t->transactions, until);
 	storm_tick(t->storm, until);
 	transactions_get_stats(t->transactions, &transactions);

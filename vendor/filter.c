@@ -6,10 +6,10 @@
 #include <infiniband/umad_snoop.h>
 
 #include "layout.h"
+#include "umad_request.h"
 
 enum {
 	SMP_DIRECTION = 0x8000,
-	WC_WR_FLUSH_ERR = 5,	/* ibv_wc_status, below the vendor layer */
 };
 
 static bool completed_in_error(int completion_status)
@@ -59,8 +59,7 @@ bool umad_filter_match(const umad_filter_t *filter, const void *p_mad,
 		return false;
 
 	if (!filter->mgmt_class) {
-		if (mad[MAD_CLASS] == CLASS_SUBN_LID ||
-		    mad[MAD_CLASS] == CLASS_SUBN_DIR)
+		if (mad_is_smp(mad[MAD_CLASS]))
 			return false;
 	} else {
 		if (mad[MAD_CLASS] != filter->mgmt_class)

@@ -18,6 +18,8 @@ enum {
 	RING_DEFAULT = 16 * 1024 * 1024,
 	RING_MIN = 64 * 1024,
 	RING_MAX = 1024 * 1024 * 1024,
+	/* osm_snoop_bind_info_t without what was added later */
+	INFO_MIN = offsetof(osm_snoop_bind_info_t, message_max),
 	/* a larger osm_snoop_bind_info_t is no structure but a stray number */
 	INFO_MAX = 4096,
 	/* of one vendor object, before the oldest of them is used again */
@@ -155,10 +157,10 @@ static void *deliver_all(void *context)
 
 	delivering = b;
 	while ((n = b->source->next(b->state, &capture)) >= 0) {
-		if (!n)
-			continue;
-		capture.info.lost += lost;
-		lost = deliver(b, &capture);
+		if (n) {
+			capture.info.lost += lost;
+			lost = deliver(b, &capture);
+		}
 		if (is_late(b))
 			break;
 	}
@@ -215,8 +217,9 @@ static bool sample_is_valid(const osm_snoop_sample_t *s)
 }
 
 /*
- * A caller that was built with a later header has a larger structure. What it
- * does not use is zero there, and then this library can serve it.
+ * A caller that was built with a later header has a larger structure: what it
+ * does not use is zero there, and then this library can serve it. One with an
+ * earlier header has a smaller one: the rest is zero.
  */
 static ib_api_status_t info_copy(const osm_snoop_bind_info_t *p_info,
 				 osm_snoop_bind_info_t *info)
@@ -224,9 +227,9 @@ static ib_api_status_t info_copy(const osm_snoop_bind_info_t *p_info,
 	const uint8_t *bytes = (const uint8_t *)p_info;
 	size_t size = p_info->size, i;
 
-	if (size < sizeof(*info)) {
+	if (size < INFO_MIN) {
 		snoop_error("osm_snoop_bind_info_t.size is %zu, this library needs %zu",
-			    size, sizeof(*info));
+			    size, (size_t)INFO_MIN);
 		return IB_INVALID_PARAMETER;
 	}
 	if (size > INFO_MAX) {
@@ -240,7 +243,8 @@ static ib_api_status_t info_copy(const osm_snoop_bind_info_t *p_info,
 				    size, sizeof(*info), i);
 			return IB_INVALID_PARAMETER;
 		}
-	memcpy(info, p_info, sizeof(*info));
+	*info = (osm_snoop_bind_info_t){ 0 };
+	memcpy(info, p_info, size < sizeof(*info) ? size : sizeof(*info));
 	return IB_SUCCESS;
 }
 
@@ -337,7 +341,7 @@ osm_vendor_snoop_bind(osm_vendor_t *p_vend, const osm_snoop_bind_info_t *p_info,
 
 close:
 	source->stop(state);
-	source->close(state);
+	source->close(state, &stats);
 release:
 	bind_put(b);
 fail:
@@ -370,12 +374,11 @@ static void bind_end(struct snoop_bind *b)
 	pthread_join(b->thread, NULL);
 	pthread_mutex_lock(&binds_mutex);
 	b->last = (osm_snoop_stats_t){ 0 };
-	b->source->get_stats(b->state, &b->last);
+	b->source->close(b->state, &b->last);
 	b->last.lost_late = b->last.passed - b->last.merged -
 			    b->last.lost_ring -
 			    atomic_load(&b->delivered) -
 			    atomic_load(&b->lost_memory);
-	b->source->close(b->state);
 	b->state = NULL;
 	b->in_use = false;
 	b->unbinds++;

@@ -47,7 +47,8 @@ struct source {
 	 */
 	void (*get_stats)(void *state, osm_snoop_stats_t *stats);
 
-	void (*close)(void *state);
+	/* After next() was called for the last time; the last counters. */
+	void (*close)(void *state, osm_snoop_stats_t *stats);
 };
 
 extern const struct source source_kernel;

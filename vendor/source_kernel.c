@@ -43,12 +43,12 @@ enum {
 	/* whoever hands over more than the largest message is mistaken */
 	ROOM_MAX = 16 * 1024 * 1024,
 
+	PARTS_MAX = 1000,	/* of messages, between two looks at the clock */
+
+	AGENTS_MAX = 32,	/* user_mad.c, IB_UMAD_MAX_AGENTS */
+
 	/* deliveries of which another agent's copy may still come */
 	RECENT = 8,
-
-	/* ibv_wc_status, see <infiniband/verbs.h> */
-	WC_WR_FLUSH_ERR = 5,
-	WC_RESP_TIMEOUT_ERR = 20,
 };
 
 /* What lies in the ring: one MAD, a segment where it is one of a message. */
@@ -109,7 +109,8 @@ struct kernel_state {
 
 	/* between the threads */
 	_Atomic bool stopped;
-	_Atomic uint64_t seen, passed, ring_lost, gaps, given_up, merged;
+	_Atomic uint64_t seen, passed, ring_lost, gaps;
+	_Atomic uint64_t given_up, broken_off, merged;
 	struct ring ring;
 	pthread_mutex_t mutex;	/* with the condition, for `ended` */
 	pthread_cond_t more;
@@ -120,6 +121,7 @@ struct kernel_state {
 	uint64_t lost;		/* not told yet */
 	uint32_t whole_snap_length;
 	struct rmpp *rmpp;	/* NULL: segments are handed over */
+	bool malformed;		/* what rmpp_put() said of the last MAD */
 };
 
 /* The port */
@@ -297,11 +299,6 @@ static void say_refused(const struct kernel_state *k, const char *why)
 		    k->ca_name, k->portnum, why, others);
 }
 
-static bool is_smp(uint8_t mgmt_class)
-{
-	return mgmt_class == CLASS_SUBN_LID || mgmt_class == CLASS_SUBN_DIR;
-}
-
 /* RoCE has no QP 0: what is asked for beside it is snooped nevertheless. */
 static void say_no_qp0(struct kernel_state *k)
 {
@@ -318,10 +315,6 @@ static bool port_register(struct kernel_state *k)
 	unsigned i, refused = 0;
 	int error = 0;
 
-	if (!checks_requests(k->port)) {
-		say_refused(k, "it checks no registration (a simulator?)");
-		return false;
-	}
 	k->n_agents = 0;
 	for (i = 0; i < k->filter_count; i++) {
 		errno = 0;
@@ -330,17 +323,21 @@ static bool port_register(struct kernel_state *k)
 			k->n_agents++;
 			continue;
 		}
-		if (!refused++)
-			error = errno;
-		if (!is_smp(k->filters[i].mgmt_class)) {
-			error = errno;
+		error = errno;
+		/* what the kernel says of a QP that the port has not */
+		if (error != EPROTONOSUPPORT ||
+		    !mad_is_smp(k->filters[i].mgmt_class))
 			break;
-		}
+		refused++;
 	}
 	if (i < k->filter_count || !k->n_agents) {
 		/* EINVAL: a kernel that does not know the snoop bit */
 		say_refused(k, error == EINVAL ? "it has no snoop registration" :
 						 strerror(error));
+		return false;
+	}
+	if (!checks_requests(k->port)) {
+		say_refused(k, "it checks no registration (a simulator?)");
 		return false;
 	}
 	if (refused)
@@ -429,7 +426,10 @@ static bool is_sent(const struct ib_user_mad *umad)
 	       umad->addr.qkey;
 }
 
-/* Of a send: ibv_wc_status or errno. Their numbers that count are distinct. */
+/*
+ * Of a send: ibv_wc_status, or the errno of user_mad.c for a time-out or a
+ * cancel. (5 is WR_FLUSH_ERR here, and never EIO.)
+ */
 static ib_api_status_t status_of(uint32_t status)
 {
 	switch (status) {
@@ -519,17 +519,24 @@ static bool is_copy(struct kernel_state *k, int agent, const uint8_t *mad,
 	return false;
 }
 
+static bool is_direction_wanted(const struct kernel_state *k, bool sent)
+{
+	return k->flags & (sent ? OSM_SNOOP_SENDS : OSM_SNOOP_RECEIVES);
+}
+
 /*
  * The filters once more: a kernel may know less of them than we do, and none
  * knows of directions. The status is the vendor layer's, whose numbers mean
- * one thing each.
+ * one thing each. Who puts messages together has use for the ACKs that come
+ * the other way.
  */
 static bool is_wanted(const struct kernel_state *k, const uint8_t *mad,
 		      uint32_t size, bool sent, ib_api_status_t status)
 {
 	uint32_t i;
 
-	if (!(k->flags & (sent ? OSM_SNOOP_SENDS : OSM_SNOOP_RECEIVES)))
+	if (!is_direction_wanted(k, sent) &&
+	    !(k->rmpp && rmpp_is_control(mad, size)))
 		return false;
 	for (i = 0; i < k->filter_count; i++)
 		if (umad_filter_match(&k->filters[i], mad, size, sent,
@@ -582,15 +589,16 @@ static void take(struct kernel_state *k, int agent, uint32_t original_size)
 	r->port_guid = k->port_guid;
 	for (i = 0; i < k->sample_count; i++)
 		r->samples[i] = sample_read(&k->samples[i]);
-	fill_addr(&r->mad_addr, k->umad, is_smp(mad[MAD_CLASS]));
+	fill_addr(&r->mad_addr, k->umad, mad_is_smp(mad[MAD_CLASS]));
 	r->status = status;
 	r->local_lid = cl_hton16(k->lid);
 	r->sent = sent;
 	r->original_size = original_size;
 	r->size = size;
 	memcpy(r->mad, mad, size);
-	ring_commit(r, len);
+	/* before it can be delivered, which is counted, too */
 	atomic_fetch_add(&k->passed, 1);
+	ring_commit(r, len);
 	wake(k, false);
 }
 
@@ -634,6 +642,9 @@ static bool receive(struct kernel_state *k, int timeout_ms)
 	/* umad_recv computes a length from it also where nothing was read */
 	k->umad->length = 0;
 	agent = umad_recv(k->port, k->umad, &length, timeout_ms);
+	/* a read of less than its header would be a length below zero */
+	if (agent >= 0 && (length < 0 || length > (int)k->room))
+		agent = -EIO;
 	if (agent >= 0) {
 		k->errors = 0;
 		take(k, agent, (uint32_t)length);
@@ -692,9 +703,13 @@ static void *receive_all(void *context)
 	}
 	/* what was captured before the stop may wait in the kernel */
 	end = clock_ns(CLOCK_MONOTONIC) + DRAIN_NS;
-	while (k->port >= 0 && receive(k, 0))
-		if (clock_ns(CLOCK_MONOTONIC) >= end)
-			break;
+	while (k->port >= 0 && receive(k, 0)) {
+		if (clock_ns(CLOCK_MONOTONIC) < end)
+			continue;
+		/* nobody knows how many are left */
+		atomic_fetch_add(&k->gaps, 1);
+		break;
+	}
 	wake(k, true);
 	return NULL;
 }
@@ -749,12 +764,30 @@ static ib_api_status_t make_buffers(struct kernel_state *k, size_t ring_size)
 	return IB_SUCCESS;
 }
 
+/*
+ * A message that will not come: because we did not get it or had no room for
+ * it, or because those who exchanged it ended it.
+ */
 static void on_gone(const struct rmpp_gone *gone, void *context)
 {
 	struct kernel_state *k = context;
 
-	if (gone->reason != RMPP_MALFORMED && gone->reason != RMPP_FLUSHED)
+	switch (gone->reason) {
+	case RMPP_MALFORMED:	/* a MAD, that is handed over as it is */
+		k->malformed = true;
+		break;
+	case RMPP_MISSED:
+	case RMPP_TOO_LONG:
+	case RMPP_NO_ROOM:
+	case RMPP_TABLE_FULL:
+	case RMPP_CONFLICT:
+	case RMPP_CUT:
 		atomic_fetch_add(&k->given_up, 1);
+		break;
+	default:
+		atomic_fetch_add(&k->broken_off, 1);
+		break;
+	}
 }
 
 /* A message is cut to the snap length; its segments have to be whole. */
@@ -814,6 +847,12 @@ static ib_api_status_t kernel_source_open(osm_vendor_t *p_vend,
 	pthread_cond_init(&k->more, NULL);
 	keep_info(k, info);
 
+	if (k->filter_count > AGENTS_MAX) {
+		snoop_error("%u filters: source kernel takes at most %d, as many agents as a umad file has",
+			    k->filter_count, AGENTS_MAX);
+		status = IB_INVALID_PARAMETER;
+		goto fail;
+	}
 	umad_init();
 	status = port_choose(k, info);
 	if (status == IB_SUCCESS)
@@ -846,7 +885,7 @@ static void fill_peer(struct mad_peer *peer, const struct kernel_record *r)
 
 	memset(peer, 0, sizeof(*peer));
 	peer->lid = cl_ntoh16(addr->dest_lid);
-	if (is_smp(r->mad[MAD_CLASS]))
+	if (mad_is_smp(r->mad[MAD_CLASS]))
 		return;
 	peer->qpn = cl_ntoh32(addr->addr_type.gsi.remote_qp);
 	peer->has_gid = addr->addr_type.gsi.global_route;
@@ -873,8 +912,14 @@ static bool reassemble(struct kernel_state *k, const struct kernel_record *r,
 	uint32_t segments;
 
 	fill_peer(&cap.peer, r);
+	k->malformed = false;
 	switch (rmpp_put(k->rmpp, &cap, &whole, &segments)) {
 	case RMPP_PART:
+		/* what ends a message, or is refused, is news by itself */
+		if (is_direction_wanted(k, r->sent) &&
+		    (k->malformed || r->mad[RMPP_TYPE] == RMPP_STOP ||
+		     r->mad[RMPP_TYPE] == RMPP_ABORT))
+			break;
 		atomic_fetch_add(&k->merged, 1);
 		return false;
 	case RMPP_WHOLE:
@@ -956,6 +1001,7 @@ static int wait_for_record(struct kernel_state *k)
 static int kernel_source_next(void *state, struct source_capture *capture)
 {
 	struct kernel_state *k = state;
+	unsigned parts = 0;
 	uint32_t len;
 	int found;
 
@@ -965,6 +1011,9 @@ static int kernel_source_next(void *state, struct source_capture *capture)
 			if (capture_of(k, k->record, capture))
 				return 1;
 			release(k);
+			/* whoever calls may have a deadline */
+			if (++parts == PARTS_MAX)
+				return 0;
 		}
 		found = wait_for_record(k);
 		if (found > 0)
@@ -991,6 +1040,7 @@ static void kernel_source_get_stats(void *state, osm_snoop_stats_t *stats)
 	stats->lost_ring = atomic_load(&k->ring_lost);
 	stats->gaps = atomic_load(&k->gaps);
 	stats->given_up = atomic_load(&k->given_up);
+	stats->broken_off = atomic_load(&k->broken_off);
 	stats->merged = atomic_load(&k->merged);
 	stats->ring_bytes = ring_used(&k->ring);
 	stats->ring_size = k->ring.size;
@@ -998,12 +1048,15 @@ static void kernel_source_get_stats(void *state, osm_snoop_stats_t *stats)
 	stats->sends_done_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
-static void kernel_source_close(void *state)
+static void kernel_source_close(void *state, osm_snoop_stats_t *stats)
 {
 	struct kernel_state *k = state;
 
 	atomic_store(&k->stopped, true);
 	pthread_join(k->receiver, NULL);
+	if (k->rmpp)
+		rmpp_flush(k->rmpp);
+	kernel_source_get_stats(k, stats);
 	kernel_free(k);
 }
 

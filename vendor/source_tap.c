@@ -347,10 +347,11 @@ static void tap_source_get_stats(void *state, osm_snoop_stats_t *stats)
 	}
 }
 
-static void tap_source_close(void *state)
+static void tap_source_close(void *state, osm_snoop_stats_t *stats)
 {
 	struct source_tap_state *t = state;
 
+	tap_source_get_stats(t, stats);
 	tap_close(t->slot);
 	rings_free(t);
 	free(t);

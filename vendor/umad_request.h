@@ -29,6 +29,12 @@ struct ib_user_mad_reg_req {
 	uint8_t rmpp_version;
 };
 
+/* How a send completed: those of ibv_wc_status that matter here. */
+enum {
+	WC_WR_FLUSH_ERR = 5,
+	WC_RESP_TIMEOUT_ERR = 20,
+};
+
 /* Of qpn: this bit asks for snooping, on QP 0 or 1. */
 enum { UMAD_SNOOP_QP = 0x80 };
 

@@ -38,11 +38,6 @@ static void debug(const char *fmt, ...)
 	errno = error;
 }
 
-static bool is_smp(uint8_t mgmt_class)
-{
-	return mgmt_class == CLASS_SUBN_LID || mgmt_class == CLASS_SUBN_DIR;
-}
-
 int umad_register_snoop(int portid, umad_filter_t *filter, size_t filter_length)
 {
 	struct ib_user_mad_reg_req req;
@@ -60,7 +55,7 @@ int umad_register_snoop(int portid, umad_filter_t *filter, size_t filter_length)
 
 	/* the byte behind the last member, too */
 	memset(&req, 0, sizeof(req));
-	req.qpn = UMAD_SNOOP_QP | !is_smp(filter->mgmt_class);
+	req.qpn = UMAD_SNOOP_QP | !mad_is_smp(filter->mgmt_class);
 	req.mgmt_class = filter->mgmt_class;
 	req.mgmt_class_version = filter->mgmt_version;
 	memcpy(req.oui, filter->oui, sizeof(req.oui));

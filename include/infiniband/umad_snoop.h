@@ -73,10 +73,12 @@ int umad_register_snoop(int portid, umad_filter_t *filter,
  * @len:    bytes at @mad; fewer than 24 never pass, and a restriction on a
  *          field behind @len is not met
  * @sent:   true for a MAD that was sent, false for one that was received
- * @completion_status: how a sent MAD completed; 0 is success. The values of
- *          the vendor layer (IB_TIMEOUT, IB_CANCELED, ...), of errno and of
- *          ibv_wc_status are all understood: IB_CANCELED, ECANCELED and
- *          IBV_WC_WR_FLUSH_ERR mean cancelled. Ignored for a received MAD
+ * @completion_status: how a sent MAD completed; 0 is success. Cancelled are
+ *          IB_CANCELED of the vendor layer (7), ECANCELED of errno (125) and
+ *          IBV_WC_WR_FLUSH_ERR of ibv_wc_status (5), whichever of the three
+ *          is meant: their other values overlap, so a 5 is no EIO and a 7 no
+ *          IBV_WC_BAD_RESP_ERR. Every other value is an error. Ignored for a
+ *          received MAD
  *
  * For class 0x81 the status of a received MAD is taken without its direction
  * bit. Any thread, no side effect.

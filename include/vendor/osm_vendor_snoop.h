@@ -123,9 +123,10 @@ typedef struct _osm_snoop_bind_info {
 * FIELDS
 *	size
 *		sizeof(osm_snoop_bind_info_t) of the caller. The structure
-*		may grow at its end. One that is larger than this library's
-*		(up to 4096 bytes) is taken when all beyond is zero, a smaller
-*		one is refused; nothing beyond size is read.
+*		grows at its end. One that is larger than this library's (up
+*		to 4096 bytes) is taken when all beyond is zero; of a smaller
+*		one, of an earlier version, the rest is zero; nothing beyond
+*		size is read.
 *
 *	port_guid
 *		Network byte order. 0 is the default port; for TAP, every
@@ -141,14 +142,17 @@ typedef struct _osm_snoop_bind_info {
 *	p_filters, filter_count
 *		A MAD is captured when it passes one of them
 *		(umad_filter_match). None: everything, on both QPs. At most
-*		OSM_SNOOP_MAX_FILTERS. Copied.
+*		OSM_SNOOP_MAX_FILTERS, 32 for KERNEL. Copied.
 *
 *	flags
 *		OSM_SNOOP_SENDS, OSM_SNOOP_RECEIVES or both; 0 means both.
 *		OSM_SNOOP_REASSEMBLE changes nothing for TAP, which sits above
 *		RMPP and sees whole messages. KERNEL sits below, and without it
 *		hands over segments and ACKs, each a MAD; with it, messages as
-*		the vendor layer would have handed them over.
+*		the vendor layer would have handed them over. STOP, ABORT and
+*		what RMPP refuses stay MADs. Ask for sends and receives: else
+*		an answer that is sent twice within 3 seconds is taken for one
+*		whose segments were sent again.
 *
 *	ring_size
 *		Bytes between the threads that send and receive and the one
@@ -277,12 +281,16 @@ typedef struct _osm_snoop_stats {
 	/* times that the port of KERNEL went away: until it is back, and it is
 	 * tried once a second, what passes there is not seen */
 	uint64_t gaps;
-	/* messages of which segments were captured and that were given up:
-	 * aborted, timed out, too long, segments missing, ... */
+	/* messages that could not be put together: segments that were not
+	 * captured, or only in part, that contradict each other, too long */
 	uint64_t given_up;
-	/* captures that went into messages: segments but the last, ACKs */
+	/* messages that ended before they were whole: aborted, stopped, timed
+	 * out, a send that failed, begun again, not done at the unbind */
+	uint64_t broken_off;
+	/* captures that are no longer captures of their own: segments but the
+	 * last of a message, those of what is counted above, ACKs */
 	uint64_t merged;
-	uint64_t reserved[2];	/* zero, until they have a name */
+	uint64_t reserved[1];	/* zero, until they have a name */
 } osm_snoop_stats_t;
 
 /****d* OpenSM: Vendor Snoop/osm_vend_snoop_callback_t

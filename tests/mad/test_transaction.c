@@ -207,6 +207,7 @@ static void make(uint8_t mgmt_class, uint8_t method, uint16_t attr_id,
 	cap.peer.qpn = 1;
 	if (sent || method & METHOD_RESPONSE)
 		return;
+	cap.above_rmpp = true;
 	cap.condition.known = true;
 	cap.condition.sm_state = 3;
 	cap.condition.multipath = true;
@@ -427,7 +428,7 @@ static void make_hostile(void)
 		cap.size = SIZE_MAX;
 	if (cap.sent && next_random() % 4 == 0)
 		cap.completion = next_random() % 4;
-	cap.condition.known = next_random() % 2;
+	cap.above_rmpp = cap.condition.known = next_random() % 2;
 	cap.condition.sm_state = next_random() % 8 ? 3 : 2;
 	cap.condition.first_sweep = next_random() % 8 == 0;
 }
@@ -791,7 +792,7 @@ END_TEST
 START_TEST(test_rmpp_parts_are_no_requests_or_responses)
 {
 	make(CLASS_SUBN_ADM, METHOD_GET_TABLE, 0x11, TID, false);
-	cap.condition.known = false;
+	cap.above_rmpp = cap.condition.known = false;
 	put();
 	make(CLASS_SUBN_ADM, TABLE_RESP, 0x11, TID, true);
 	data[RMPP_TYPE] = 1;
@@ -803,7 +804,7 @@ START_TEST(test_rmpp_parts_are_no_requests_or_responses)
 	data[RMPP_SEGMENT + 3] = 1;
 	put();
 	make(CLASS_SUBN_ADM, METHOD_GET_TABLE, 0x11, TID, false);
-	cap.condition.known = false;
+	cap.above_rmpp = cap.condition.known = false;
 	data[RMPP_TYPE] = 2;
 	data[RMPP_FLAGS] = RMPP_FLAG_ACTIVE;
 	put();

@@ -223,16 +223,20 @@ static const osm_snoop_sample_t bad_samples[] = {
 	{ (const char *)variables + 1, 2 },
 };
 
-enum { SIZE = sizeof(osm_snoop_bind_info_t) };
+enum {
+	SIZE = sizeof(osm_snoop_bind_info_t),
+	/* of the first version */
+	FIRST = offsetof(osm_snoop_bind_info_t, message_max),
+};
 
 static const struct bad_info {
 	const char *reason;
 	osm_snoop_bind_info_t info;
 } bad_infos[] = {
-	{ "size is 0, this library needs 88", { .size = 0 } },
-	{ "size is 1, this library needs 88", { .size = 1 } },
-	{ "size is 80, this library needs 88", { .size = SIZE - 8 } },
-	{ "size is 87, this library needs 88", { .size = SIZE - 1 } },
+	{ "size is 0, this library needs 72", { .size = 0 } },
+	{ "size is 1, this library needs 72", { .size = 1 } },
+	{ "size is 64, this library needs 72", { .size = FIRST - 8 } },
+	{ "size is 71, this library needs 72", { .size = FIRST - 1 } },
 	{ "size is 4097, at most 4096", { .size = 4097 } },
 	{ "size is 18446744073709551615, at most", { .size = SIZE_MAX } },
 	{ "flags 0x8:", { .size = SIZE, .flags = 8 } },
@@ -313,14 +317,14 @@ static void edge_free(struct edge *e)
 	munmap(e->pages, 2 * (size_t)sysconf(_SC_PAGESIZE));
 }
 
-static const size_t small_sizes[] = { 8, 16, SIZE - 8 };
+static const size_t small_sizes[] = { 8, 16, FIRST - 8 };
 
 START_TEST(small_info_is_not_read)
 {
 	struct edge e = edge_new(small_sizes[_i]);
 
 	refused(osm_vendor_snoop_bind(&vendor, e.info, &pool, on_capture,
-				      NULL), "this library needs 88");
+				      NULL), "this library needs 72");
 	edge_free(&e);
 }
 END_TEST

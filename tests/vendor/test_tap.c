@@ -969,7 +969,7 @@ START_TEST(request_before_response)
 	ck_assert_uint_eq(stats.lost_ring, 0);
 	ck_assert_uint_eq(stats.ring_bytes, 0);
 	ck_assert_uint_eq(stats.ring_size, info.ring_size);
-	source_tap.close(state);
+	source_tap.close(state, &(osm_snoop_stats_t){ 0 });
 	free(order_bind);
 }
 END_TEST
@@ -1053,7 +1053,7 @@ static bool open_order(void **state)
 static void close_order(void *state)
 {
 	source_tap.stop(state);
-	source_tap.close(state);
+	source_tap.close(state, &(osm_snoop_stats_t){ 0 });
 	free(order_bind);
 }
 
@@ -1128,9 +1128,9 @@ START_TEST(counters_after_stop)
 	stats = (osm_snoop_stats_t){ 0 };
 	source_tap.get_stats(second, &stats);
 	ck_assert_uint_eq(stats.seen, 1);
-	source_tap.close(first);
+	source_tap.close(first, &(osm_snoop_stats_t){ 0 });
 	source_tap.stop(second);
-	source_tap.close(second);
+	source_tap.close(second, &(osm_snoop_stats_t){ 0 });
 	free(b);
 }
 END_TEST
@@ -1164,7 +1164,7 @@ START_TEST(rmpp_header_as_sent)
 		madw_free(p_madw);
 	}
 	source_tap.stop(state);
-	source_tap.close(state);
+	source_tap.close(state, &(osm_snoop_stats_t){ 0 });
 	free(b);
 }
 END_TEST
