@@ -57,7 +57,7 @@ struct key {
 
 enum state {
 	ACTIVE,
-	MISSING,	/* active, but some of it seems to be lost for us */
+	DAMAGED,	/* active, but some of it seems to be lost for us */
 	OVER,		/* whole or given up; more of it may still come */
 	STATES,
 };
@@ -359,7 +359,7 @@ static void give_up(struct rmpp *r, struct transfer *t, uint64_t now,
 static struct transfer *find_victim(const struct rmpp *r,
 				    const struct transfer *other_than)
 {
-	const enum state order[] = { MISSING, ACTIVE };
+	const enum state order[] = { DAMAGED, ACTIVE };
 	struct transfer *t;
 	int i;
 
@@ -663,7 +663,7 @@ static enum rmpp_result take(struct rmpp *r, struct transfer *t,
 	}
 	if (t->last && t->in_order == t->last)
 		return deliver(r, t, s, whole, segments);
-	if (t->state == MISSING && t->acked <= t->in_order)
+	if (t->state == DAMAGED && t->acked <= t->in_order)
 		move_to(r, t, ACTIVE);
 	touch(r, t, cap->mono_ns);
 	return RMPP_PART;
@@ -806,7 +806,7 @@ static void put_ack(struct rmpp *r, const struct mad_capture *cap)
 	if (t->state != ACTIVE || t->acked <= t->in_order)
 		return;
 	t->last_ns = cap->mono_ns;
-	move_to(r, t, MISSING);
+	move_to(r, t, DAMAGED);
 }
 
 /*
@@ -857,7 +857,7 @@ static void expire(struct rmpp *r, uint64_t now)
 {
 	struct transfer *t;
 
-	while ((t = TAILQ_FIRST(&r->lists[MISSING])) &&
+	while ((t = TAILQ_FIRST(&r->lists[DAMAGED])) &&
 	       elapsed(now, t->last_ns) >= missed_ns)
 		give_up(r, t, now, RMPP_MISSED);
 	while ((t = TAILQ_FIRST(&r->lists[ACTIVE])) &&
