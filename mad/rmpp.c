@@ -77,6 +77,7 @@ LIST_HEAD(early_list, early);
 
 struct transfer {
 	TAILQ_ENTRY(transfer) in_list;	/* of the state, or free */
+	TAILQ_ENTRY(transfer) in_receives;	/* received, and not over */
 	LIST_ENTRY(transfer) in_bucket;
 	struct key key;
 	struct mad_peer peer;
@@ -88,8 +89,8 @@ struct transfer {
 	uint8_t method;
 	uint16_t attr_id;
 
-	uint64_t begun_ns;	/* the first capture; CLOCK_MONOTONIC */
-	uint64_t begun_time_ns;	/* the same, CLOCK_REALTIME */
+	uint64_t begun_ns;	/* the kernel's 40 s; CLOCK_MONOTONIC */
+	uint64_t begun_time_ns;	/* the first capture; CLOCK_REALTIME */
 	uint64_t last_ns;	/* the last one that counts for time-outs */
 	uint64_t time_ns;	/* of segment 1 */
 	uint64_t mono_ns;
@@ -125,6 +126,7 @@ struct rmpp {
 	struct transfer_list free;
 	/* By enum state; in each the one that was idle for longest is first. */
 	struct transfer_list lists[STATES];
+	struct transfer_list receives;	/* the one begun first is first */
 	uint8_t *whole;		/* the message that was handed out last */
 	size_t whole_room;
 };
@@ -312,6 +314,8 @@ static void release(struct rmpp *r, struct transfer *t)
 static void end(struct rmpp *r, struct transfer *t, bool delivered,
 		uint64_t now)
 {
+	if (!t->sent)
+		TAILQ_REMOVE(&r->receives, t, in_receives);
 	t->delivered = delivered;
 	t->last_ns = now;
 	move_to(r, t, OVER);
@@ -410,6 +414,8 @@ static struct transfer *begin(struct rmpp *r, const struct key *key,
 	t->state = ACTIVE;
 	LIST_INSERT_HEAD(find_bucket(r, key), t, in_bucket);
 	TAILQ_INSERT_TAIL(&r->lists[ACTIVE], t, in_list);
+	if (!t->sent)
+		TAILQ_INSERT_TAIL(&r->receives, t, in_receives);
 	r->stats.transfers++;
 	r->stats.active++;
 	return t;
@@ -562,11 +568,12 @@ static bool is_new(const struct rmpp *r, const struct transfer *t,
 	       elapsed(cap->mono_ns, t->last_ns) >= resend_ns;
 }
 
-static bool is_too_old(const struct rmpp *r, const struct transfer *t,
-		       uint64_t now)
+/* The kernel's 40 s begin with the first segment (start_rmpp). */
+static void begin_again(struct rmpp *r, struct transfer *t, uint64_t now)
 {
-	return t->state != OVER && !t->sent &&
-	       elapsed(now, t->begun_ns) >= r->opts.timeout_ns;
+	t->begun_ns = now;
+	TAILQ_REMOVE(&r->receives, t, in_receives);
+	TAILQ_INSERT_TAIL(&r->receives, t, in_receives);
 }
 
 static bool has_segment(const struct rmpp *r, const struct transfer *t,
@@ -639,6 +646,8 @@ static enum rmpp_result take(struct rmpp *r, struct transfer *t,
 		t->mono_ns = cap->mono_ns;
 		if (t->sent)
 			t->first_hash = hash_mad(r, cap);
+		else
+			begin_again(r, t, cap->mono_ns);
 	}
 	if (s->is_last) {
 		t->last = s->number;
@@ -740,8 +749,6 @@ static enum rmpp_result put_data(struct rmpp *r, const struct mad_capture *cap,
 
 	make_key(&key, cap, cap->sent, cap->data[MAD_METHOD]);
 	t = find(r, &key);
-	if (t && is_too_old(r, t, cap->mono_ns))
-		give_up(r, t, cap->mono_ns, RMPP_TIMED_OUT);
 	if (t && s.number == 1 && is_new(r, t, &s)) {
 		if (t->state != OVER)
 			give_up(r, t, cap->mono_ns, RMPP_REPLACED);
@@ -860,6 +867,10 @@ static void expire(struct rmpp *r, uint64_t now)
 	while ((t = TAILQ_FIRST(&r->lists[DAMAGED])) &&
 	       elapsed(now, t->last_ns) >= missed_ns)
 		give_up(r, t, now, RMPP_MISSED);
+	while ((t = TAILQ_FIRST(&r->receives)) &&
+	       elapsed(now, t->begun_ns) >= r->opts.timeout_ns)
+		give_up(r, t, now, RMPP_TIMED_OUT);
+	/* One that is received was touched after it began: it is gone. */
 	while ((t = TAILQ_FIRST(&r->lists[ACTIVE])) &&
 	       elapsed(now, t->last_ns) >= r->opts.timeout_ns)
 		give_up(r, t, now, RMPP_TIMED_OUT);
@@ -1006,6 +1017,7 @@ struct rmpp *rmpp_new(const struct rmpp_options *opts)
 	r->early_mask = n - 1;
 
 	TAILQ_INIT(&r->free);
+	TAILQ_INIT(&r->receives);
 	for (i = 0; i < STATES; i++)
 		TAILQ_INIT(&r->lists[i]);
 	return r;

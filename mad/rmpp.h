@@ -72,9 +72,10 @@ struct rmpp_options {
 	size_t max_transfers;	/* remembered at a time; 0 = 65536 */
 	/*
 	 * How long to wait: in all for what is received, because the kernel
-	 * gives that up 40 s after the first segment; since the last segment
-	 * for what is sent, because the kernel sends again every 2 s, as often
-	 * as the sender told it to. 0 = 45 s.
+	 * gives that up 40 s after segment 1 (as long as that was not captured:
+	 * since the first one that was); since the last segment for what is
+	 * sent, because the kernel sends again every 2 s, as often as the
+	 * sender told it to. 0 = 45 s.
 	 */
 	uint64_t timeout_ns;
 

@@ -1106,6 +1106,33 @@ START_TEST(test_receive_times_out)
 }
 END_TEST
 
+/* The 40 s are no shorter or longer for segments that came in between. */
+START_TEST(test_silent_receive_times_out)
+{
+	uint64_t begun;
+
+	ck_assert_int_eq(put_data(false, TID, 1, FIRST, 0), RMPP_PART);
+	begun = now;
+	now += 44 * SECOND;
+	ck_assert_int_eq(put_data(false, TID, 2, 0, 0), RMPP_PART);
+	/* one that began later and was silent since is not in the way */
+	ck_assert_int_eq(put_data(false, TID + 1, 1, FIRST, 0), RMPP_PART);
+	rmpp_tick(reassembler, begun + 45 * SECOND - 1);
+	ck_assert_uint_eq(n_gone, 0);
+	rmpp_tick(reassembler, begun + 45 * SECOND);
+	ck_assert_uint_eq(gone[0].tid, TID);
+	check_gone(RMPP_TIMED_OUT);
+
+	/* start_rmpp begins them with segment 1, not with one that is lost */
+	ck_assert_int_eq(put_data(false, TID + 2, 3, LAST, 220), RMPP_PART);
+	now += 40 * SECOND;
+	ck_assert_int_eq(put_data(false, TID + 2, 1, FIRST, 0), RMPP_PART);
+	now += 40 * SECOND;
+	ck_assert_int_eq(put_data(false, TID + 2, 2, 0, 0), RMPP_WHOLE);
+	check_whole(3, 220);
+}
+END_TEST
+
 START_TEST(test_send_times_out)
 {
 	int i;
@@ -1867,6 +1894,7 @@ int main(void)
 	tcase_add_test(rules, test_abort_both_sides);
 	tcase_add_test(rules, test_interleaved);
 	tcase_add_test(rules, test_receive_times_out);
+	tcase_add_test(rules, test_silent_receive_times_out);
 	tcase_add_test(rules, test_send_times_out);
 	tcase_add_test(rules, test_own_timeout);
 	tcase_add_test(rules, test_late_segments);
