@@ -793,6 +793,16 @@ static struct transfer *find_answered(const struct rmpp *r,
 	return find(r, &key);
 }
 
+/* One that the kernel takes for the end of its send (process_rmpp_ack). */
+static void put_bad_ack(struct rmpp *r, struct transfer *t,
+			const struct mad_capture *cap)
+{
+	if (t->sent && t->state != OVER)
+		give_up_for(r, t, cap->mono_ns, RMPP_ABORTED,
+			    cap->data[RMPP_STATUS] ? RMPP_STATUS_BAD_STATUS :
+			    RMPP_STATUS_W2S, false);
+}
+
 static void put_ack(struct rmpp *r, const struct mad_capture *cap)
 {
 	struct transfer *t;
@@ -800,14 +810,15 @@ static void put_ack(struct rmpp *r, const struct mad_capture *cap)
 
 	if (cap->len < RMPP_DATA_OFFSET)
 		return;
-	/* The kernel answers such an ACK with an ABORT (process_rmpp_ack). */
-	number = mad_get32(cap->data + RMPP_SEGMENT);
-	if (cap->data[RMPP_STATUS] ||
-	    mad_get32(cap->data + RMPP_PAYLOAD) < number)
-		return;
 	t = find_answered(r, cap);
 	if (!t)
 		return;
+	number = mad_get32(cap->data + RMPP_SEGMENT);
+	if (cap->data[RMPP_STATUS] ||
+	    mad_get32(cap->data + RMPP_PAYLOAD) < number) {
+		put_bad_ack(r, t, cap);
+		return;
+	}
 	if (number > t->acked)
 		t->acked = number;
 	if (t->state != ACTIVE || t->acked <= t->in_order)
@@ -817,24 +828,46 @@ static void put_ack(struct rmpp *r, const struct mad_capture *cap)
 }
 
 /*
- * The receiver of data stops or aborts, or its sender does: both may (IBA
- * 13.6), and the kernel does both. Usually one of the two transfers is over.
+ * What a STOP or ABORT ends; often nothing. One that comes in ends what we
+ * send (process_rmpp_stop, process_rmpp_abort: abort_send alone). A receive
+ * goes on after it, also when the data's sender says it.
+ *
+ * One that goes out says what the kernel has done. A receive ends by the
+ * kernel's 40 s alone (recv_timeout_handler); a bad segment is answered with
+ * an ABORT, but costs nothing else (process_rmpp_data). What we send is over
+ * when the kernel refuses an answer to it. BAD_STATUS is no such sign, because
+ * the kernel says it of DATA too; but see put_bad_ack().
  */
+static struct transfer *find_ended(const struct rmpp *r,
+				   const struct mad_capture *cap)
+{
+	struct key key;
+
+	if (!cap->sent)
+		return find_answered(r, cap);
+	switch (cap->data[RMPP_STATUS]) {
+	case RMPP_STATUS_T2L:
+		return find_answered(r, cap);
+	case RMPP_STATUS_BADT:
+	case RMPP_STATUS_W2S:
+	case RMPP_STATUS_S2B:
+	case RMPP_STATUS_UNV:
+		make_key(&key, cap, true, cap->data[MAD_METHOD]);
+		return find(r, &key);
+	default:
+		return NULL;
+	}
+}
+
 static void put_end(struct rmpp *r, const struct mad_capture *cap)
 {
-	enum rmpp_reason reason = cap->data[RMPP_TYPE] == RMPP_STOP ?
-		RMPP_STOPPED : RMPP_ABORTED;
-	struct transfer *t[2];
-	struct key key;
-	int i;
+	struct transfer *t = find_ended(r, cap);
 
-	make_key(&key, cap, cap->sent, cap->data[MAD_METHOD]);
-	t[0] = find_answered(r, cap);
-	t[1] = find(r, &key);
-	for (i = 0; i < 2; i++)
-		if (t[i] && t[i]->state != OVER)
-			give_up_for(r, t[i], cap->mono_ns, reason,
-				    cap->data[RMPP_STATUS], !cap->sent);
+	if (t && t->state != OVER)
+		give_up_for(r, t, cap->mono_ns,
+			    cap->data[RMPP_TYPE] == RMPP_STOP ?
+			    RMPP_STOPPED : RMPP_ABORTED,
+			    cap->data[RMPP_STATUS], !cap->sent);
 }
 
 static void put_control(struct rmpp *r, const struct mad_capture *cap)

@@ -30,7 +30,8 @@ struct rmpp;
 
 /* Why a transfer, or for RMPP_MALFORMED one MAD, was given up. */
 enum rmpp_reason {
-	RMPP_ABORTED,		/* an ABORT; `rmpp_status` says why */
+	RMPP_ABORTED,		/* by an ABORT, or an ACK that the kernel
+				 * refuses; `rmpp_status` says why */
 	RMPP_STOPPED,		/* a STOP; `rmpp_status` says why */
 	RMPP_TIMED_OUT,
 	RMPP_MISSED,		/* the receiver has acknowledged segments that
@@ -53,7 +54,7 @@ enum rmpp_reason {
 struct rmpp_gone {
 	enum rmpp_reason reason;
 	uint8_t rmpp_status;	/* of the reasons that say so, else 0 */
-	bool by_peer;		/* who sent the ABORT or STOP */
+	bool by_peer;		/* the ABORT or STOP was the peer's */
 	bool sent;		/* the data went out */
 	struct mad_peer peer;
 	uint64_t tid;

@@ -703,19 +703,44 @@ START_TEST(test_acked_but_not_captured)
 }
 END_TEST
 
-/* Those that the kernel refuses say nothing. */
+/* The kernel gives up a send for an ACK that it refuses (process_rmpp_ack). */
 START_TEST(test_bad_acks)
 {
-	ck_assert_int_eq(put_data(true, TID, 1, FIRST, 0), RMPP_PART);
+	/* of nothing */
+	make_control(true, TABLE_RESP, TID, RMPP_ACK);
+	mad[RMPP_STATUS] = 1;
+	ck_assert_int_eq(put(), RMPP_PART);
 
+	ck_assert_int_eq(put_data(true, TID, 1, FIRST, 0), RMPP_PART);
 	make_control(true, TABLE_RESP, TID, RMPP_ACK);
 	put32(mad + RMPP_SEGMENT, 5);
 	put32(mad + RMPP_PAYLOAD, 4);
 	ck_assert_int_eq(put(), RMPP_PART);
+	ck_assert_uint_eq(gone[0].rmpp_status, RMPP_STATUS_W2S);
+	ck_assert(gone[0].sent && !gone[0].by_peer);
+	check_gone(RMPP_ABORTED);
+	ck_assert_int_eq(put_data(true, TID, 1, FIRST, 0), RMPP_PART);
+	make_control(true, TABLE_RESP, TID, RMPP_ACK);
 	put32(mad + RMPP_PAYLOAD, 5);
 	mad[RMPP_STATUS] = 1;
 	ck_assert_int_eq(put(), RMPP_PART);
-	mad[RMPP_STATUS] = 0;
+	ck_assert_uint_eq(n_gone, 1);
+	ck_assert_uint_eq(gone[0].rmpp_status, RMPP_STATUS_BAD_STATUS);
+	n_gone = 0;
+	/* once */
+	ck_assert_int_eq(put(), RMPP_PART);
+	/* not of what the other side sends */
+	ck_assert_int_eq(put_data(false, TID, 1, FIRST | LAST, 0), RMPP_WHOLE);
+	make_control(false, TABLE_RESP, TID, RMPP_ACK);
+	mad[RMPP_STATUS] = 1;
+	ck_assert_int_eq(put(), RMPP_PART);
+	tick(10 * SECOND);
+
+	/* cut, it says nothing */
+	ck_assert_int_eq(put_data(true, TID, 1, FIRST, 0), RMPP_PART);
+	make_control(true, TABLE_RESP, TID, RMPP_ACK);
+	put32(mad + RMPP_SEGMENT, 5);
+	put32(mad + RMPP_PAYLOAD, 5);
 	cap.len = 35;
 	ck_assert_int_eq(put(), RMPP_PART);
 	/* of ours, one that did not go out */
@@ -733,25 +758,29 @@ START_TEST(test_bad_acks)
 }
 END_TEST
 
-static void check_end(uint8_t type, uint8_t status, bool sent, bool by_sender)
+static void put_end(uint8_t type, uint8_t status, bool sent, uint8_t method)
 {
+	make(sent, method, TID);
+	mad[RMPP_TYPE] = type;
+	mad[RMPP_STATUS] = status;
+	ck_assert_int_eq(put(), RMPP_PART);
+}
+
+/* An ABORT or STOP that ends one of many. */
+static void check_end(uint8_t type, uint8_t status, bool sent, bool end_sent)
+{
+	const uint8_t method = sent == end_sent ? TABLE_RESP : GET_TABLE;
+
 	put_all_but_last(sent, TID, 3);
 	put_all_but_last(sent, TID + 1, 3);
 	put_all_but_last(!sent, TID, 3);
-	if (by_sender) {
-		make(sent, TABLE_RESP, TID);
-		mad[RMPP_TYPE] = type;
-	} else {
-		make_control(sent, TABLE_RESP, TID, type);
-	}
-	mad[RMPP_STATUS] = status;
-	ck_assert_int_eq(put(), RMPP_PART);
+	put_end(type, status, end_sent, method);
 
 	ck_assert_uint_eq(n_gone, 1);
 	ck_assert_int_eq(gone[0].reason, type == RMPP_STOP ? RMPP_STOPPED :
 			 RMPP_ABORTED);
 	ck_assert_uint_eq(gone[0].rmpp_status, status);
-	ck_assert_int_eq(gone[0].by_peer, sent != by_sender);
+	ck_assert_int_eq(gone[0].by_peer, !end_sent);
 	ck_assert_int_eq(gone[0].sent, sent);
 	ck_assert_uint_eq(gone[0].tid, TID);
 	ck_assert_uint_eq(gone[0].mgmt_class, CLASS_SUBN_ADM);
@@ -766,14 +795,12 @@ static void check_end(uint8_t type, uint8_t status, bool sent, bool by_sender)
 
 	/* what was underway is late, once more it ends nothing */
 	ck_assert_int_eq(put_data(sent, TID, 3, LAST, 220), RMPP_PART);
-	make_control(sent, TABLE_RESP, TID, type);
-	ck_assert_int_eq(put(), RMPP_PART);
+	put_end(type, status, end_sent, method);
 	/* the others go on */
 	ck_assert_int_eq(put_data(sent, TID + 1, 3, LAST, 220), RMPP_WHOLE);
 	ck_assert_int_eq(put_data(!sent, TID, 3, LAST, 220), RMPP_WHOLE);
 	/* a whole message has no end */
-	make_control(!sent, TABLE_RESP, TID, type);
-	ck_assert_int_eq(put(), RMPP_PART);
+	put_end(type, status, !end_sent, method);
 	ck_assert_uint_eq(n_gone, 0);
 	ck_assert_uint_eq(get_stats().late, 1);
 
@@ -783,11 +810,76 @@ static void check_end(uint8_t type, uint8_t status, bool sent, bool by_sender)
 	check_whole(3, 220);
 }
 
+/* What the kernel does with what it receives, and says in what it sends. */
+static const struct {
+	uint8_t type, status;
+	bool sent;		/* the data */
+	bool end_sent;		/* the ABORT or STOP */
+} ends[] = {
+	/* process_rmpp_stop, process_rmpp_abort: whatever the status */
+	{ RMPP_STOP, RMPP_STATUS_RESX, true, false },
+	{ RMPP_STOP, 0, true, false },
+	{ RMPP_ABORT, RMPP_STATUS_T2L, true, false },
+	{ RMPP_ABORT, RMPP_STATUS_BAD_SEG, true, false },
+	{ RMPP_ABORT, 0, true, false },
+	/* recv_timeout_handler */
+	{ RMPP_ABORT, RMPP_STATUS_T2L, false, true },
+	/* ib_process_rmpp_recv_wc, process_rmpp_ack: abort_send, nack_recv */
+	{ RMPP_ABORT, RMPP_STATUS_UNV, true, true },
+	{ RMPP_ABORT, RMPP_STATUS_BADT, true, true },
+	{ RMPP_ABORT, RMPP_STATUS_W2S, true, true },
+	{ RMPP_ABORT, RMPP_STATUS_S2B, true, true },
+};
+
 START_TEST(test_stop_and_abort)
 {
-	check_end(_i & 1 ? RMPP_STOP : RMPP_ABORT,
-		  _i & 1 ? RMPP_STATUS_RESX : RMPP_STATUS_T2L,
-		  _i & 2, _i & 4);
+	check_end(ends[_i].type, ends[_i].status, ends[_i].sent,
+		  ends[_i].end_sent);
+}
+END_TEST
+
+/* The kernel's receive goes on after all that comes in: abort_send alone. */
+START_TEST(test_receive_goes_on)
+{
+	static const uint8_t statuses[] = {
+		0, RMPP_STATUS_RESX, RMPP_STATUS_T2L, RMPP_STATUS_BAD_SEG,
+		RMPP_STATUS_TMR, 255,
+	};
+	size_t i;
+
+	put_all_but_last(false, TID, 3);
+	for (i = 0; i < COUNT(statuses); i++) {
+		put_end(RMPP_ABORT, statuses[i], false, TABLE_RESP);
+		put_end(RMPP_STOP, statuses[i], false, TABLE_RESP);
+		put_end(RMPP_ABORT, statuses[i], false, GET_TABLE);
+		put_end(RMPP_STOP, statuses[i], false, GET_TABLE);
+	}
+	/* a bad segment: process_rmpp_data answers it and drops it */
+	ck_assert_int_eq(put_data(false, TID, 3, FIRST | LAST, 0), RMPP_PART);
+	check_gone(RMPP_MALFORMED);
+	put_end(RMPP_ABORT, RMPP_STATUS_BAD_SEG, true, GET_TABLE);
+	put_end(RMPP_ABORT, RMPP_STATUS_BAD_STATUS, true, GET_TABLE);
+	/* of what we send, not of this */
+	put_end(RMPP_ABORT, RMPP_STATUS_UNV, true, GET_TABLE);
+	put_end(RMPP_ABORT, RMPP_STATUS_T2L, true, TABLE_RESP);
+	ck_assert_uint_eq(n_gone, 0);
+	ck_assert_int_eq(put_data(false, TID, 3, LAST, 220), RMPP_WHOLE);
+	check_whole(3, 220);
+}
+END_TEST
+
+/* So does a send after what the kernel says of a receive. */
+START_TEST(test_send_goes_on)
+{
+	put_all_but_last(true, TID, 3);
+	put_end(RMPP_ABORT, RMPP_STATUS_T2L, true, TABLE_RESP);
+	put_end(RMPP_ABORT, RMPP_STATUS_BAD_SEG, true, TABLE_RESP);
+	put_end(RMPP_ABORT, RMPP_STATUS_BAD_STATUS, true, TABLE_RESP);
+	put_end(RMPP_ABORT, RMPP_STATUS_T2L, true, GET_TABLE);
+	/* a response is no answer to a response (rcv_has_same_gid) */
+	put_end(RMPP_ABORT, RMPP_STATUS_T2L, false, TABLE_RESP);
+	ck_assert_int_eq(put_data(true, TID, 3, LAST, 220), RMPP_WHOLE);
+	ck_assert_uint_eq(n_gone, 0);
 }
 END_TEST
 
@@ -982,7 +1074,7 @@ START_TEST(test_double_sided)
 }
 END_TEST
 
-/* An ABORT ends what is underway under the TID, of both sides. */
+/* An ABORT by the requester: of the answer, not of its own request. */
 START_TEST(test_abort_both_sides)
 {
 	make_data(false, MULTI, TID, 1, FIRST, 320);
@@ -993,8 +1085,10 @@ START_TEST(test_abort_both_sides)
 	mad[RMPP_TYPE] = RMPP_ABORT;
 	mad[RMPP_STATUS] = RMPP_STATUS_TMR;
 	ck_assert_int_eq(put(), RMPP_PART);
-	ck_assert_uint_eq(n_gone, 2);
-	ck_assert_uint_eq(get_stats().active, 0);
+	ck_assert(gone[0].sent && gone[0].by_peer);
+	check_gone(RMPP_ABORTED);
+	make_data(false, MULTI, TID, 2, LAST, 100);
+	ck_assert_int_eq(put(), RMPP_WHOLE);
 }
 END_TEST
 
@@ -1733,7 +1827,7 @@ static bool step(struct message *m)
 		cap.sent = !m->sent;
 		check(put() == RMPP_PART);
 	}
-	/* aborted before the end, by either side */
+	/* aborted before the end, by the receiver */
 	all = true;
 	for (i = 1; i < m->n; i++)
 		all = all && m->out[i];
@@ -1747,11 +1841,8 @@ static bool step(struct message *m)
 		mad[RMPP_TYPE] = RMPP_ABORT;
 		mad[RMPP_FLAGS] = RMPP_FLAG_ACTIVE;
 		mad[RMPP_STATUS] = RMPP_STATUS_T2L;
-		cap.sent = m->sent;
-		if (next_random(2)) {
-			cap.sent = !m->sent;
-			mad[MAD_METHOD] ^= METHOD_RESPONSE;
-		}
+		cap.sent = !m->sent;
+		mad[MAD_METHOD] ^= METHOD_RESPONSE;
 		check(put() == RMPP_PART);
 		check(m->gone);
 		m->step = m->steps;
@@ -1885,7 +1976,9 @@ int main(void)
 	tcase_add_test(rules, test_acks);
 	tcase_add_test(rules, test_acked_but_not_captured);
 	tcase_add_test(rules, test_bad_acks);
-	tcase_add_loop_test(rules, test_stop_and_abort, 0, 8);
+	tcase_add_loop_test(rules, test_stop_and_abort, 0, COUNT(ends));
+	tcase_add_test(rules, test_receive_goes_on);
+	tcase_add_test(rules, test_send_goes_on);
 	tcase_add_test(rules, test_abort_of_nothing);
 	tcase_add_test(rules, test_lengths);
 	tcase_add_test(rules, test_conflicts);
