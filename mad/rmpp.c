@@ -70,6 +70,8 @@ struct early {
 	LIST_ENTRY(early) in_transfer;
 	const struct transfer *transfer;
 	uint32_t number;
+	uint32_t payload;
+	bool is_last;
 	uint8_t data[DATA_MAX];
 };
 
@@ -97,12 +99,13 @@ struct transfer {
 	uint64_t first_hash;	/* of segment 1, if sent */
 
 	uint32_t in_order;	/* segments 1 to this one are in `data` */
+	bool is_end;		/* that one says that it is the last */
+	uint32_t end_payload;	/* and its PayloadLength */
 	uint32_t highest;	/* number seen */
 	uint32_t last;		/* number of the last one; 0 = not seen */
 	uint32_t acked;		/* what the receiver has at least */
 	uint32_t segments;	/* seen */
 	uint32_t first_payload;	/* PayloadLength of segment 1 */
-	uint32_t last_payload;	/* and of the last one */
 
 	uint8_t *data;
 	size_t len;
@@ -477,8 +480,14 @@ static bool append(struct rmpp *r, struct transfer *t, const uint8_t *data,
 		return false;
 	memcpy(t->data + t->len, data, len);
 	t->len += len;
-	t->in_order++;
 	return true;
+}
+
+static void advance(struct transfer *t, bool is_last, uint32_t payload)
+{
+	t->in_order++;
+	t->is_end = is_last;
+	t->end_payload = payload;
 }
 
 static bool keep_early(struct rmpp *r, struct transfer *t,
@@ -494,12 +503,18 @@ static bool keep_early(struct rmpp *r, struct transfer *t,
 	add_bytes(r, sizeof(*e));
 	e->transfer = t;
 	e->number = s->number;
+	e->payload = s->payload;
+	e->is_last = s->is_last;
 	memcpy(e->data, s->cap->data + s->offset, MAD_SIZE - s->offset);
 	LIST_INSERT_HEAD(find_early_bucket(r, t, s->number), e, in_bucket);
 	LIST_INSERT_HEAD(&t->early, e, in_transfer);
 	return true;
 }
 
+/*
+ * A last segment before another that is there is none: the kernel looks at the
+ * one where it has to stop (update_seg_num, then get_last_flag).
+ */
 static bool take_early(struct rmpp *r, struct transfer *t, size_t offset,
 		       uint64_t now)
 {
@@ -508,6 +523,7 @@ static bool take_early(struct rmpp *r, struct transfer *t, size_t offset,
 	while ((e = find_early(r, t, t->in_order + 1))) {
 		if (!append(r, t, e->data, MAD_SIZE - offset, now))
 			return false;
+		advance(t, e->is_last, e->payload);
 		free_early(r, e);
 	}
 	return true;
@@ -520,9 +536,10 @@ static bool store(struct rmpp *r, struct transfer *t, const struct segment *s)
 
 	if (s->number != t->in_order + 1)
 		return keep_early(r, t, s);
-	return append(r, t, cap->data + offset, MAD_SIZE - offset,
-		      cap->mono_ns) &&
-	       take_early(r, t, s->offset, cap->mono_ns);
+	if (!append(r, t, cap->data + offset, MAD_SIZE - offset, cap->mono_ns))
+		return false;
+	advance(t, s->is_last, s->payload);
+	return take_early(r, t, s->offset, cap->mono_ns);
 }
 
 /*
@@ -582,8 +599,14 @@ static bool has_segment(const struct rmpp *r, const struct transfer *t,
 	return number <= t->in_order || find_early(r, t, number);
 }
 
+/*
+ * Of what the kernel sends, when another message was begun and not captured.
+ * A peer may contradict itself: see take_early().
+ */
 static bool contradicts(const struct transfer *t, const struct segment *s)
 {
+	if (!t->sent)
+		return false;
 	if (t->last && s->number > t->last)
 		return true;
 	return s->is_last && s->number < t->highest;
@@ -606,8 +629,9 @@ static enum rmpp_result deliver(struct rmpp *r, struct transfer *t,
 	const struct mad_capture *cap = s->cap;
 
 	*whole = *cap;
-	*segments = t->last;
-	whole->size = (size_t)message_size(s->offset, t->last, t->last_payload);
+	*segments = t->in_order;
+	whole->size = (size_t)message_size(s->offset, t->in_order,
+					   t->end_payload);
 	whole->len = whole->size;
 	if (t->data) {
 		r->whole = t->data;
@@ -622,9 +646,11 @@ static enum rmpp_result deliver(struct rmpp *r, struct transfer *t,
 		whole->time_ns = t->time_ns;
 		whole->mono_ns = t->mono_ns;
 	}
-	if (lengths_lie(s->offset, t->last, t->first_payload, t->last_payload))
+	if (lengths_lie(s->offset, t->in_order, t->first_payload,
+			t->end_payload))
 		r->stats.lied++;
 	r->stats.whole++;
+	drop_data(r, t);	/* early ones behind the end */
 	end(r, t, true, cap->mono_ns);
 	return RMPP_WHOLE;
 }
@@ -649,12 +675,10 @@ static enum rmpp_result take(struct rmpp *r, struct transfer *t,
 		else
 			begin_again(r, t, cap->mono_ns);
 	}
-	if (s->is_last) {
+	if (s->is_last)
 		t->last = s->number;
-		t->last_payload = s->payload;
-	}
 	if (is_only) {
-		t->in_order = 1;
+		advance(t, true, s->payload);
 		return deliver(r, t, s, whole, segments);
 	}
 
@@ -670,7 +694,7 @@ static enum rmpp_result take(struct rmpp *r, struct transfer *t,
 		give_up(r, t, cap->mono_ns, RMPP_NO_ROOM);
 		return RMPP_PART;
 	}
-	if (t->last && t->in_order == t->last)
+	if (t->is_end)
 		return deliver(r, t, s, whole, segments);
 	if (t->state == DAMAGED && t->acked <= t->in_order)
 		move_to(r, t, ACTIVE);

@@ -40,7 +40,9 @@ enum rmpp_reason {
 	RMPP_TOO_LONG,		/* max_message */
 	RMPP_NO_ROOM,		/* max_total, or no memory */
 	RMPP_TABLE_FULL,	/* max_transfers */
-	RMPP_CONFLICT,		/* two last segments, or one behind the last */
+	RMPP_CONFLICT,		/* sent: two last segments, or one behind the
+				 * last. What is received is judged as by the
+				 * kernel, which does not mind. */
 	RMPP_CUT,		/* a segment was captured only in part */
 	RMPP_MALFORMED,		/* RMPPVersion, RMPPType, RMPPStatus or flags
 				 * that the kernel refuses; `rmpp_status` is

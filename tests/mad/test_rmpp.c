@@ -949,33 +949,67 @@ END_TEST
 START_TEST(test_conflicts)
 {
 	/* behind the last */
-	ck_assert_int_eq(put_data(false, 1, 1, FIRST, 0), RMPP_PART);
-	ck_assert_int_eq(put_data(false, 1, 3, LAST, 100), RMPP_PART);
-	ck_assert_int_eq(put_data(false, 1, 4, 0, 0), RMPP_PART);
+	ck_assert_int_eq(put_data(true, 1, 1, FIRST, 0), RMPP_PART);
+	ck_assert_int_eq(put_data(true, 1, 3, LAST, 100), RMPP_PART);
+	ck_assert_int_eq(put_data(true, 1, 4, 0, 0), RMPP_PART);
 	check_gone(RMPP_CONFLICT);
 	/* the last before one that was there */
-	ck_assert_int_eq(put_data(false, 2, 1, FIRST, 0), RMPP_PART);
-	ck_assert_int_eq(put_data(false, 2, 4, 0, 0), RMPP_PART);
-	ck_assert_int_eq(put_data(false, 2, 3, LAST, 100), RMPP_PART);
+	ck_assert_int_eq(put_data(true, 2, 1, FIRST, 0), RMPP_PART);
+	ck_assert_int_eq(put_data(true, 2, 4, 0, 0), RMPP_PART);
+	ck_assert_int_eq(put_data(true, 2, 3, LAST, 100), RMPP_PART);
 	ck_assert_uint_eq(n_gone, 1);
 	/* two last ones */
-	ck_assert_int_eq(put_data(false, 3, 1, FIRST, 0), RMPP_PART);
-	ck_assert_int_eq(put_data(false, 3, 3, LAST, 100), RMPP_PART);
-	ck_assert_int_eq(put_data(false, 3, 2, LAST, 100), RMPP_PART);
+	ck_assert_int_eq(put_data(true, 3, 1, FIRST, 0), RMPP_PART);
+	ck_assert_int_eq(put_data(true, 3, 3, LAST, 100), RMPP_PART);
+	ck_assert_int_eq(put_data(true, 3, 2, LAST, 100), RMPP_PART);
 	ck_assert_uint_eq(n_gone, 2);
-	/* a message of one, where more was there: for the kernel it begins */
-	ck_assert_int_eq(put_data(false, 4, 2, 0, 0), RMPP_PART);
-	ck_assert_int_eq(put_data(false, 4, 1, FIRST | LAST, 100),
-			 RMPP_WHOLE);
+	/* a message of one, where more was there: it begins */
+	ck_assert_int_eq(put_data(true, 4, 2, 0, 0), RMPP_PART);
+	ck_assert_int_eq(put_data(true, 4, 1, FIRST | LAST, 100), RMPP_WHOLE);
 	ck_assert_uint_eq(n_gone, 3);
 	ck_assert_uint_eq(get_stats().gone[RMPP_CONFLICT], 4);
 	/* a copy is no contradiction, whatever its flags */
-	ck_assert_int_eq(put_data(false, 5, 1, FIRST, 0), RMPP_PART);
-	ck_assert_int_eq(put_data(false, 5, 2, 0, 0), RMPP_PART);
-	ck_assert_int_eq(put_data(false, 5, 2, LAST, 9), RMPP_PART);
-	ck_assert_int_eq(put_data(false, 5, 3, LAST, 220), RMPP_WHOLE);
+	ck_assert_int_eq(put_data(true, 5, 1, FIRST, 0), RMPP_PART);
+	ck_assert_int_eq(put_data(true, 5, 2, 0, 0), RMPP_PART);
+	ck_assert_int_eq(put_data(true, 5, 2, LAST, 9), RMPP_PART);
+	ck_assert_int_eq(put_data(true, 5, 3, LAST, 220), RMPP_WHOLE);
 	check_whole(3, 220);
 	ck_assert_uint_eq(n_gone, 3);
+}
+END_TEST
+
+/* Last counts where the kernel has to stop: continue_rmpp, update_seg_num. */
+START_TEST(test_last_of_received)
+{
+	/* not where one follows that is there, last or not */
+	ck_assert_int_eq(put_data(false, 1, 1, FIRST, 0), RMPP_PART);
+	ck_assert_int_eq(put_data(false, 1, 3, LAST, 100), RMPP_PART);
+	ck_assert_int_eq(put_data(false, 1, 2, LAST, 50), RMPP_WHOLE);
+	check_whole(3, 100);
+	ck_assert_int_eq(put_data(false, 2, 1, FIRST, 0), RMPP_PART);
+	ck_assert_int_eq(put_data(false, 2, 3, 0, 0), RMPP_PART);
+	ck_assert_int_eq(put_data(false, 2, 2, LAST, 50), RMPP_PART);
+	ck_assert_int_eq(put_data(false, 2, 4, LAST, 60), RMPP_WHOLE);
+	check_whole(4, 60);
+	ck_assert_int_eq(put_data(false, 3, 1, FIRST, 0), RMPP_PART);
+	ck_assert_int_eq(put_data(false, 3, 3, LAST, 100), RMPP_PART);
+	ck_assert_int_eq(put_data(false, 3, 4, 0, 0), RMPP_PART);
+	ck_assert_int_eq(put_data(false, 3, 2, 0, 0), RMPP_PART);
+	ck_assert_int_eq(put_data(false, 3, 5, LAST, 220), RMPP_WHOLE);
+	check_whole(5, 220);
+	/* but where there is a gap: get_mad_len counts up to there */
+	ck_assert_int_eq(put_data(false, 4, 1, FIRST, 0), RMPP_PART);
+	ck_assert_int_eq(put_data(false, 4, 4, LAST, 99), RMPP_PART);
+	ck_assert_int_eq(put_data(false, 4, 2, LAST, 50), RMPP_WHOLE);
+	check_whole(2, 50);
+	/* and in segment 1 at once (start_rmpp) */
+	ck_assert_int_eq(put_data(false, 5, 2, 0, 0), RMPP_PART);
+	ck_assert_int_eq(put_data(false, 5, 1, FIRST | LAST, 70), RMPP_WHOLE);
+	check_whole(1, 70);
+	ck_assert_uint_eq(n_gone, 0);
+	/* what was behind the end is not held */
+	tick(0);
+	ck_assert_uint_eq(get_stats().bytes, 0);
 }
 END_TEST
 
@@ -1982,6 +2016,7 @@ int main(void)
 	tcase_add_test(rules, test_abort_of_nothing);
 	tcase_add_test(rules, test_lengths);
 	tcase_add_test(rules, test_conflicts);
+	tcase_add_test(rules, test_last_of_received);
 	tcase_add_test(rules, test_cut_captures);
 	tcase_add_test(rules, test_double_sided);
 	tcase_add_test(rules, test_abort_both_sides);
