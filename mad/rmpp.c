@@ -71,6 +71,7 @@ struct early {
 	const struct transfer *transfer;
 	uint32_t number;
 	uint32_t payload;
+	uint32_t reached;	/* by the transfer when it came */
 	bool is_last;
 	uint8_t data[DATA_MAX];
 };
@@ -104,6 +105,7 @@ struct transfer {
 	uint32_t highest;	/* number seen */
 	uint32_t last;		/* number of the last one; 0 = not seen */
 	uint32_t acked;		/* what the receiver has at least */
+	uint32_t window;	/* of the kernel, by its ACK; 0 = not known */
 	uint32_t segments;	/* seen */
 	uint32_t first_payload;	/* PayloadLength of segment 1 */
 
@@ -120,6 +122,7 @@ struct rmpp {
 	struct rmpp_options opts;
 	struct rmpp_stats stats;
 	uint64_t seed[2];
+	uint32_t window;	/* by the last ACK that said it; 0 = none did */
 	struct transfer *transfers;
 	size_t used;		/* transfers[used] and up were never touched */
 	struct bucket *buckets;
@@ -259,6 +262,55 @@ static void free_early(struct rmpp *r, struct early *e)
 	LIST_REMOVE(e, in_transfer);
 	r->stats.bytes -= sizeof(*e);
 	free(e);
+}
+
+/*
+ * The window
+ */
+
+/* How far the receiver is, as far as we know. */
+static uint32_t get_reached(const struct transfer *t)
+{
+	return t->acked > t->in_order ? t->acked : t->in_order;
+}
+
+/*
+ * Has the kernel dropped a segment with this number, other than the first, when
+ * it was as far as that? It takes none before the first, and then up to the end
+ * of a window that opens with the first one and by the same size again whenever
+ * it is full (start_rmpp, continue_rmpp). So the size is all that is to know.
+ * It is the same for all (window_size), but a program may do RMPP by itself:
+ * what the ACK of this transfer said comes first.
+ */
+static bool is_beyond(const struct rmpp *r, const struct transfer *t,
+		      uint32_t number, uint32_t reached)
+{
+	const uint64_t size = t->window ? t->window : r->window;
+
+	if (t->sent)
+		return false;
+	/* To the kernel it is negative, and behind what it has. */
+	if (reached && number > INT32_MAX)
+		return true;
+	if (!size)
+		return false;
+	return !reached || number > 1 + size * (1 + (reached - 1) / size);
+}
+
+static void drop_beyond(struct rmpp *r, struct transfer *t, struct early *e)
+{
+	free_early(r, e);
+	t->segments--;
+	r->stats.beyond++;
+}
+
+/* The ACK of a first segment that is not the last one says the size. */
+static void learn_window(struct rmpp *r, struct transfer *t, uint32_t number,
+			 uint32_t new_window_last)
+{
+	if (t->sent || number != 1 || new_window_last == 1)
+		return;
+	t->window = r->window = new_window_last - 1;
 }
 
 /*
@@ -504,6 +556,7 @@ static bool keep_early(struct rmpp *r, struct transfer *t,
 	e->transfer = t;
 	e->number = s->number;
 	e->payload = s->payload;
+	e->reached = get_reached(t);
 	e->is_last = s->is_last;
 	memcpy(e->data, s->cap->data + s->offset, MAD_SIZE - s->offset);
 	LIST_INSERT_HEAD(find_early_bucket(r, t, s->number), e, in_bucket);
@@ -521,6 +574,10 @@ static bool take_early(struct rmpp *r, struct transfer *t, size_t offset,
 	struct early *e;
 
 	while ((e = find_early(r, t, t->in_order + 1))) {
+		if (is_beyond(r, t, e->number, e->reached)) {
+			drop_beyond(r, t, e);
+			break;
+		}
 		if (!append(r, t, e->data, MAD_SIZE - offset, now))
 			return false;
 		advance(t, e->is_last, e->payload);
@@ -593,10 +650,20 @@ static void begin_again(struct rmpp *r, struct transfer *t, uint64_t now)
 	TAILQ_INSERT_TAIL(&r->receives, t, in_receives);
 }
 
-static bool has_segment(const struct rmpp *r, const struct transfer *t,
-			uint32_t number)
+/* The copy that came first counts, but for one that the kernel has dropped. */
+static bool has_segment(struct rmpp *r, struct transfer *t, uint32_t number)
 {
-	return number <= t->in_order || find_early(r, t, number);
+	struct early *e;
+
+	if (number <= t->in_order)
+		return true;
+	e = find_early(r, t, number);
+	if (!e)
+		return false;
+	if (!is_beyond(r, t, number, e->reached))
+		return true;
+	drop_beyond(r, t, e);
+	return false;
 }
 
 /*
@@ -783,6 +850,12 @@ static enum rmpp_result put_data(struct rmpp *r, const struct mad_capture *cap,
 		take_late(r, t, cap->mono_ns);
 		return RMPP_PART;
 	}
+	/* Before the first one it is kept, to tell of a first that is lost. */
+	if (t && get_reached(t) &&
+	    is_beyond(r, t, s.number, get_reached(t))) {
+		r->stats.beyond++;
+		return RMPP_PART;
+	}
 	if (t && has_segment(r, t, s.number)) {
 		r->stats.duplicates++;
 		/* A peer's duplicates keep nothing alive. */
@@ -830,7 +903,7 @@ static void put_bad_ack(struct rmpp *r, struct transfer *t,
 static void put_ack(struct rmpp *r, const struct mad_capture *cap)
 {
 	struct transfer *t;
-	uint32_t number;
+	uint32_t number, new_window_last;
 
 	if (cap->len < RMPP_DATA_OFFSET)
 		return;
@@ -838,11 +911,12 @@ static void put_ack(struct rmpp *r, const struct mad_capture *cap)
 	if (!t)
 		return;
 	number = mad_get32(cap->data + RMPP_SEGMENT);
-	if (cap->data[RMPP_STATUS] ||
-	    mad_get32(cap->data + RMPP_PAYLOAD) < number) {
+	new_window_last = mad_get32(cap->data + RMPP_PAYLOAD);
+	if (cap->data[RMPP_STATUS] || new_window_last < number) {
 		put_bad_ack(r, t, cap);
 		return;
 	}
+	learn_window(r, t, number, new_window_last);
 	if (number > t->acked)
 		t->acked = number;
 	if (t->state != ACTIVE || t->acked <= t->in_order)

@@ -9,7 +9,14 @@
  *
  * Feed it the captures of both directions, ACKs included: they tell a message
  * that is sent again from segments that are, and segments that were never
- * captured from such that are still to come.
+ * captured from such that are still to come. They also tell the size of the
+ * kernel's window for what it receives. A segment beyond it the kernel drops,
+ * and a peer may send another with that number later. When the size is known,
+ * this does the same, and delivers nothing that the kernel did not take. It is
+ * known since the first ACK that went out for a segment 1 with more behind it,
+ * of any transfer. Until then, and for a caller that feeds no ACKs, all are
+ * kept, and of different copies the first is delivered, which need not be the
+ * kernel's; an ACK of the same transfer that comes in time mends that.
  *
  * Clock values come with the captures and ticks; it reads no clock, starts no
  * thread. Peers choose what comes in, so the bytes held, the transfers
@@ -99,6 +106,7 @@ struct rmpp_stats {
 	uint64_t segments;	/* new ones, of transfers */
 	uint64_t duplicates;	/* had before, also of whole messages */
 	uint64_t late;		/* for a transfer that was given up */
+	uint64_t beyond;	/* the kernel's window, hence dropped */
 	uint64_t controls;	/* ACK, STOP, ABORT */
 	uint64_t lied;		/* whole, but PayloadLength was wrong */
 	size_t active;

@@ -703,6 +703,116 @@ START_TEST(test_acked_but_not_captured)
 }
 END_TEST
 
+static void put_fill(uint64_t tid, uint32_t number, uint8_t flags, int fill)
+{
+	make_data(false, TABLE_RESP, tid, number, flags, 220);
+	memset(mad + SA_DATA, fill, SEGMENT);
+	put();
+}
+
+/* Segment `number` of what was delivered. */
+static int get_fill(uint32_t number)
+{
+	return whole.data[SA_DATA + (number - 1) * SEGMENT];
+}
+
+/*
+ * continue_rmpp drops what is beyond the window, which opens with the first
+ * segment and whenever it is full. put_ack()'s is 64.
+ */
+START_TEST(test_window)
+{
+	uint32_t i;
+
+	put_fill(TID, 1, FIRST, 1);
+	/* before the ACK is captured, and after */
+	put_fill(TID, 70, LAST, 'A');
+	put_ack(false, TID, 1);
+	put_fill(TID, 66, 0, 'A');
+	put_fill(TID, 0x80000000, 0, 'A');
+	put_fill(TID, 0xffffffff, LAST, 'A');
+	ck_assert_uint_eq(get_stats().beyond, 3);
+	put_fill(TID, 65, 0, 65);
+	for (i = 2; i < 65; i++)
+		put_fill(TID, i, 0, (int)i);
+	put_fill(TID, 129, 0, 129);
+	put_fill(TID, 130, 0, 'A');
+	ck_assert_uint_eq(get_stats().beyond, 4);
+	for (i = 66; i < 70; i++)
+		put_fill(TID, i, 0, (int)i);
+	ck_assert_ptr_null(whole.data);
+	ck_assert_uint_eq(get_stats().beyond, 5);
+	put_fill(TID, 70, LAST, 'B');
+	ck_assert_uint_eq(segments, 70);
+	for (i = 1; i < 70; i++)
+		ck_assert_int_eq(get_fill(i), i);
+	ck_assert_int_eq(get_fill(70), 'B');
+
+	/* known from then on; none is taken before the first */
+	put_fill(TID + 1, 2, LAST, 'A');
+	put_fill(TID + 1, 1, FIRST, 1);
+	ck_assert_ptr_null(whole.data);
+	put_fill(TID + 1, 66, LAST, 'A');
+	put_fill(TID + 1, 2, LAST, 'B');
+	ck_assert_uint_eq(segments, 2);
+	ck_assert_int_eq(get_fill(2), 'B');
+	ck_assert_uint_eq(get_stats().beyond, 7);
+	/* two copies before the first, both dropped */
+	put_fill(TID + 2, 2, LAST, 'A');
+	put_fill(TID + 2, 2, LAST, 'B');
+	put_fill(TID + 2, 1, FIRST, 1);
+	ck_assert_ptr_null(whole.data);
+	put_fill(TID + 2, 2, LAST, 'C');
+	ck_assert_int_eq(get_fill(2), 'C');
+	ck_assert_uint_eq(get_stats().beyond, 9);
+
+	/* how far it is when we missed some, the kernel's ACK tells */
+	put_fill(TID + 3, 1, FIRST, 1);
+	put_ack(false, TID + 3, 65);
+	put_fill(TID + 3, 129, 0, 1);
+	ck_assert_uint_eq(get_stats().beyond, 9);
+	put_fill(TID + 3, 130, 0, 1);
+	ck_assert_uint_eq(get_stats().beyond, 10);
+	tick(SECOND);
+	ck_assert_uint_eq(gone[0].segments, 2);
+	check_gone(RMPP_MISSED);
+}
+END_TEST
+
+/* Without ACKs there is no window, and what is sent is the kernel's. */
+START_TEST(test_window_not_known)
+{
+	uint32_t i;
+	int sent;
+
+	/* the ACK of a message of one says nothing (start_rmpp) */
+	put_fill(TID + 1, 1, FIRST | LAST, 1);
+	make_control(false, TABLE_RESP, TID + 1, RMPP_ACK);
+	put32(mad + RMPP_SEGMENT, 1);
+	put32(mad + RMPP_PAYLOAD, 1);
+	ck_assert_int_eq(put(), RMPP_PART);
+	for (sent = 0; sent < 2; sent++) {
+		ck_assert_int_eq(put_data(sent, TID, 70, LAST, 220),
+				 RMPP_PART);
+		put_all_but_last(sent, TID, 69);
+		/* nor does one of the peer, or of a later segment */
+		put_ack(true, TID, 1);
+		put_ack(false, TID, 2);
+		ck_assert_int_eq(put_data(sent, TID, 69, 0, 0), RMPP_WHOLE);
+		check_whole(70, 220);
+	}
+	ck_assert_uint_eq(get_stats().beyond, 0);
+	/* negative for the kernel; it does not cost the transfer */
+	put_fill(TID + 2, 1, FIRST, 1);
+	put_fill(TID + 2, 0x80000000, 0, 1);
+	ck_assert_uint_eq(get_stats().beyond, 1);
+	for (i = 2; i < 5; i++)
+		put_fill(TID + 2, i, i == 4 ? LAST : 0, 1);
+	ck_assert_uint_eq(segments, 4);
+	ck_assert_uint_eq(n_gone, 0);
+}
+END_TEST
+
 /* The kernel gives up a send for an ACK that it refuses (process_rmpp_ack). */
 START_TEST(test_bad_acks)
 {
@@ -1708,9 +1818,14 @@ static void plan_receive(struct message *m)
 		m->plan[i] = m->plan[j];
 		m->plan[j] = swap;
 	}
+	/* nobody sends more before the first one is acknowledged */
+	for (i = 0; m->plan[i] != 1; i++)
+		;
+	m->plan[i] = m->plan[0];
+	m->plan[0] = 1;
 	/* dropped, hence later once more */
 	for (i = 0; i < m->n / 10; i++) {
-		j = next_random(m->steps);
+		j = 1 + next_random(m->steps - 1);
 		add_step(m, m->plan[j]);
 		m->plan[j] = 0;
 	}
@@ -1857,7 +1972,7 @@ static bool step(struct message *m)
 		mad[RMPP_TYPE] = RMPP_ACK;
 		mad[RMPP_FLAGS] = RMPP_FLAG_ACTIVE;
 		put32(mad + RMPP_SEGMENT, i - 1);
-		put32(mad + RMPP_PAYLOAD, i + 64);
+		put32(mad + RMPP_PAYLOAD, i < 3 ? 65 : i + 64);
 		cap.sent = !m->sent;
 		check(put() == RMPP_PART);
 	}
@@ -1926,6 +2041,99 @@ START_TEST(test_random_messages)
 		free_message(&messages[k]);
 	memset(messages, 0, sizeof(messages));
 	open_with((struct rmpp_options){ 0 });
+}
+END_TEST
+
+/* The kernel's side of one transfer: what it holds, and how far it is. */
+struct receiver {
+	struct {
+		bool held, is_last;
+		uint8_t fill;
+	} segment[64];
+	uint32_t window, size;
+	uint32_t reached;
+};
+
+/* True when it delivers; `ack` when it answers. */
+static bool receive(struct receiver *k, uint32_t number, uint8_t fill,
+		    bool is_last, bool *ack)
+{
+	*ack = false;
+	if (k->reached ? number > k->window : number != 1)
+		return false;
+	if (number <= k->reached) {
+		*ack = true;
+		return false;
+	}
+	if (k->segment[number].held)
+		return false;
+	k->segment[number].held = true;
+	k->segment[number].is_last = is_last;
+	k->segment[number].fill = fill;
+	if (number != k->reached + 1)
+		return false;
+	while (k->segment[k->reached + 1].held)
+		k->reached++;
+	if (k->segment[k->reached].is_last) {
+		*ack = true;
+		return true;
+	}
+	*ack = k->reached == k->window;
+	if (*ack)
+		k->window += k->size;
+	return false;
+}
+
+/* A peer that sends what it likes: the same comes out as from the kernel. */
+START_TEST(test_same_as_kernel)
+{
+	struct receiver k;
+	bool delivers, is_last, ack;
+	uint32_t number, i;
+	uint8_t fill;
+	int tid, steps, n_whole = 0;
+
+	printf("same_as_kernel: seed %d\n", _i);
+	random_state = (uint64_t)_i * 65537 + 5;
+	for (tid = 0; tid < 400; tid++) {
+		memset(&k, 0, sizeof(k));
+		k.size = (uint32_t)_i;
+		k.window = 1;
+		delivers = false;
+		for (steps = 0; steps < 200 && !delivers; steps++) {
+			number = 1 + k.reached + next_random(2 * k.size + 2);
+			if (!next_random(4))
+				number = 1 + next_random(k.reached + 1);
+			if (number > 60)
+				break;
+			fill = (uint8_t)next_random(256);
+			is_last = !next_random(8);
+			delivers = receive(&k, number, fill, is_last, &ack);
+			put_fill((uint64_t)tid, number,
+				 (uint8_t)((number == 1 ? FIRST : 0) |
+					   (is_last ? LAST : 0)), fill);
+			check(delivers == (whole.data != NULL));
+			if (delivers) {
+				n_whole++;
+				check(segments == k.reached);
+			}
+			for (i = 1; delivers && i <= segments; i++)
+				check(get_fill(i) == k.segment[i].fill);
+			/* but for the first, some are not captured */
+			if (!ack || (k.reached > 1 && next_random(2)))
+				continue;
+			make_control(false, TABLE_RESP, (uint64_t)tid,
+				     RMPP_ACK);
+			put32(mad + RMPP_SEGMENT, k.reached);
+			put32(mad + RMPP_PAYLOAD, k.window);
+			check(put() == RMPP_PART);
+		}
+		now -= (uint64_t)steps * MS;
+	}
+	check(n_whole > 100);
+	for (i = 0; i < n_gone && i < GONE_MAX; i++)
+		check(gone[i].reason == RMPP_TABLE_FULL);
+	check(get_stats().beyond > 100);
 }
 END_TEST
 
@@ -2009,6 +2217,8 @@ int main(void)
 	tcase_add_test(rules, test_sent_again_unfinished);
 	tcase_add_test(rules, test_acks);
 	tcase_add_test(rules, test_acked_but_not_captured);
+	tcase_add_test(rules, test_window);
+	tcase_add_test(rules, test_window_not_known);
 	tcase_add_test(rules, test_bad_acks);
 	tcase_add_loop_test(rules, test_stop_and_abort, 0, COUNT(ends));
 	tcase_add_test(rules, test_receive_goes_on);
@@ -2039,6 +2249,7 @@ int main(void)
 	suite_add_tcase(suite, rules);
 	tcase_add_checked_fixture(random, setup, teardown);
 	tcase_add_loop_test(random, test_random_messages, 1, 13);
+	tcase_add_loop_test(random, test_same_as_kernel, 1, 9);
 	tcase_add_loop_test(random, test_hostile, 1, 5);
 	suite_add_tcase(suite, random);
 	return run_suite(suite);
