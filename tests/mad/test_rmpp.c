@@ -766,13 +766,32 @@ START_TEST(test_window)
 	ck_assert_int_eq(get_fill(2), 'C');
 	ck_assert_uint_eq(get_stats().beyond, 9);
 
+	/* a program of its own window: for its own transfer alone */
+	put_fill(TID + 4, 1, FIRST, 1);
+	put_ack(false, TID + 4, 1);
+	put_fill(TID + 5, 1, FIRST, 1);
+	make_control(false, TABLE_RESP, TID + 5, RMPP_ACK);
+	put32(mad + RMPP_SEGMENT, 1);
+	put32(mad + RMPP_PAYLOAD, 2);
+	put();
+	put_fill(TID + 4, 65, LAST, 1);
+	ck_assert_uint_eq(get_stats().beyond, 9);
+	for (i = 2; i < 65; i++)
+		put_fill(TID + 4, i, 0, 1);
+	ck_assert_uint_eq(segments, 65);
+	put_fill(TID + 5, 3, LAST, 1);
+	ck_assert_uint_eq(get_stats().beyond, 10);
+	put_fill(TID + 5, 2, LAST, 1);
+	ck_assert_uint_eq(segments, 2);
+
 	/* how far it is when we missed some, the kernel's ACK tells */
 	put_fill(TID + 3, 1, FIRST, 1);
+	put_ack(false, TID + 3, 1);
 	put_ack(false, TID + 3, 65);
 	put_fill(TID + 3, 129, 0, 1);
-	ck_assert_uint_eq(get_stats().beyond, 9);
-	put_fill(TID + 3, 130, 0, 1);
 	ck_assert_uint_eq(get_stats().beyond, 10);
+	put_fill(TID + 3, 130, 0, 1);
+	ck_assert_uint_eq(get_stats().beyond, 11);
 	tick(SECOND);
 	ck_assert_uint_eq(gone[0].segments, 2);
 	check_gone(RMPP_MISSED);
@@ -2187,7 +2206,7 @@ START_TEST(test_hostile)
 	s = get_stats();
 	check(sum && s.bytes_max <= total);
 	/* they all happened, but for where the table is full before */
-	check(s.lied && s.duplicates && s.late && s.controls);
+	check(s.lied && s.duplicates && s.late && s.controls && s.beyond);
 	check(_i & 1 || s.gone[RMPP_TABLE_FULL]);
 	for (k = 0; k < RMPP_REASONS && _i & 1; k++)
 		if (k != RMPP_FLUSHED && k != RMPP_TABLE_FULL && !s.gone[k])
