@@ -213,10 +213,12 @@ static void make_key(struct key *key, const struct mad_capture *cap, bool sent,
 
 	memset(key, 0, sizeof(*key));
 	memcpy(key->word, cap->data + MAD_TID, 8);
-	if (peer->has_gid)
+	/* find_rmpp_recv does not look at it: nobody hides a segment by one */
+	if (peer->has_gid && sent)
 		memcpy(key->word + 1, peer->gid, 16);
 	key->word[3] = (uint64_t)peer->lid << 32 | peer->qpn;
-	key->word[4] = (uint64_t)sent << 32 | (uint64_t)peer->has_gid << 24 |
+	key->word[4] = (uint64_t)sent << 32 |
+		(uint64_t)(peer->has_gid && sent) << 24 |
 		(uint32_t)cap->data[MAD_CLASS] << 16 |
 		(uint32_t)cap->data[MAD_CLASS_VERSION] << 8 | method;
 }

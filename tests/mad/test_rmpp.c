@@ -1012,6 +1012,19 @@ START_TEST(test_send_goes_on)
 }
 END_TEST
 
+/* Nobody hides half a request by a GRH: the kernel does not look at it. */
+START_TEST(test_a_grh_in_the_middle)
+{
+	make_data(false, MULTI, TID, 1, FIRST, 0);
+	ck_assert_int_eq(put(), RMPP_PART);
+	make_data(false, MULTI, TID, 2, LAST, 220);
+	cap.peer.has_gid = true;
+	cap.peer.gid[0] = 0xfe;
+	ck_assert_int_eq(put(), RMPP_WHOLE);
+	ck_assert_uint_eq(n_gone, 0);
+}
+END_TEST
+
 START_TEST(test_abort_of_nothing)
 {
 	make_control(true, TABLE_RESP, TID, RMPP_ABORT);
@@ -1274,10 +1287,11 @@ static void vary(int variant)
 	case 3:
 		cap.peer.qpn = 2;
 		break;
-	case 4:
-		cap.peer.has_gid = true;
+	case 4:		/* the kernel does not look at who sends by a GID */
+		cap.peer.qpn = 4;
 		break;
 	case 5:
+		cap.sent = true;
 		cap.peer.has_gid = true;
 		memcpy(cap.peer.gid, gid, 16);
 		break;
@@ -1880,7 +1894,9 @@ static void make_message(struct message *m, uint64_t i)
 		break;
 	case 1:
 		m->peer.lid--;
-		m->peer.has_gid = true;
+		/* the kernel looks at the GID of what it sends alone */
+		m->peer.qpn = m->sent ? 1 : 2;
+		m->peer.has_gid = m->sent;
 		m->peer.gid[15] = 1;
 		break;
 	case 2:
@@ -1923,6 +1939,7 @@ static struct message *find_message(bool sent, const struct mad_peer *peer,
 	for (m = messages; m < messages + MESSAGES; m++)
 		if (m->sent == sent && m->peer.lid == peer->lid &&
 		    m->peer.has_gid == peer->has_gid &&
+		    m->peer.qpn == peer->qpn &&
 		    mad_get64(m->bytes + MAD_TID) == tid &&
 		    m->bytes[MAD_METHOD] == method)
 			return m;
@@ -2242,6 +2259,7 @@ int main(void)
 	tcase_add_loop_test(rules, test_stop_and_abort, 0, COUNT(ends));
 	tcase_add_test(rules, test_receive_goes_on);
 	tcase_add_test(rules, test_send_goes_on);
+	tcase_add_test(rules, test_a_grh_in_the_middle);
 	tcase_add_test(rules, test_abort_of_nothing);
 	tcase_add_test(rules, test_lengths);
 	tcase_add_test(rules, test_conflicts);
