@@ -74,7 +74,7 @@ static const struct {
 enum { N_QUERIES = sizeof(queries) / sizeof(queries[0]) };
 enum { SYNC = OSM_SA_FLAGS_SYNC, GRH = 2 };	/* how to ask */
 
-static osm_bind_handle_t sa;
+static osm_bind_handle_t sa, h_snoop;
 static osm_mad_pool_t pool;
 static ib_gid_t sm_gid;
 static osmv_query_res_t answer;
@@ -193,11 +193,10 @@ static int usage(int status)
 int main(int argc, char **argv)
 {
 	const umad_filter_t filter = { .mgmt_class = IB_MCLASS_SUBN_ADM };
-	const osm_snoop_bind_info_t info = {
+	osm_snoop_bind_info_t info = {
 		.size = sizeof(info), .p_filters = &filter, .filter_count = 1,
 	};
 	uint64_t i, number['z'] = { ['n'] = 1 };	/* by option */
-	osm_bind_handle_t h_snoop;
 	osm_vendor_t *vend;
 	int ch, bad, ok;
 	osm_log_t log = { 0 };
@@ -221,6 +220,7 @@ int main(int argc, char **argv)
 	if (optind < argc)
 		return usage(2);
 
+	info.port_guid = cl_hton64(number['p']);
 	if (osm_log_init_v2(&log, TRUE, OSM_LOG_ERROR, "stderr", 0, FALSE) ||
 	    osm_mad_pool_init(&pool) || cl_event_init(&answered, FALSE) ||
 	    cl_event_init(&seen, FALSE) || !(vend = osm_vendor_new(&log, 1000)))
@@ -228,7 +228,7 @@ int main(int argc, char **argv)
 	h_snoop = osm_vendor_snoop_bind(vend, &info, &pool, on_mad, &pool);
 	if (h_snoop == OSM_BIND_INVALID_HANDLE)
 		errx(1, "cannot snoop: %s", osm_vendor_snoop_strerror());
-	sa = osmv_bind_sa(vend, &pool, cl_hton64(number['p']));
+	sa = osmv_bind_sa(vend, &pool, info.port_guid);
 	if (sa == OSM_BIND_INVALID_HANDLE)
 		errx(number['p'] ? 2 : 1, "-p: none of what ibstat -p lists");
 	ok = find_target(&vend->umad_port, cl_hton64(number['t']));
