@@ -13,43 +13,24 @@
  */
 #include <string.h>
 
+#include "snoop_filter.h"
 #include "umad_double.h"
 
 unsigned int snoop_agents;
 
-static bool has_oui(const struct agent *a)
+static bool wants(const struct agent *a, const uint8_t *mad, bool sent,
+		  unsigned int wc_status)
 {
-	return a->mgmt_class >= 0x30 && a->mgmt_class <= 0x4f &&
-	       (a->oui[0] || a->oui[1] || a->oui[2]);
-}
+	struct snoop_filter filter = {
+		.qpn = a->qpn,
+		.mgmt_class = a->mgmt_class,
+		.version = a->version,
+		.attr = a->attr,
+		.errors = a->errors,
+	};
 
-/* The man page of umad_register_snoop(), sentence by sentence. */
-static bool passes(const struct agent *a, const uint8_t *mad, bool sent,
-		   unsigned int wc_status)
-{
-	uint16_t status = get16(mad + MAD_STATUS);
-
-	if (!a->mgmt_class) {
-		if (a->qpn != 1)
-			return false;
-	} else {
-		if (mad[MAD_CLASS] != a->mgmt_class)
-			return false;
-		if (a->version && mad[MAD_CLASS_VERSION] != a->version)
-			return false;
-		if (a->attr && get16(mad + MAD_ATTR) != a->attr)
-			return false;
-		if (has_oui(a) && memcmp(mad + MAD_VENDOR_OUI, a->oui, 3))
-			return false;
-	}
-	if (!a->errors)
-		return true;
-	if (sent)
-		return wc_status != WC_SUCCESS && wc_status != WC_WR_FLUSH_ERR;
-	/* the highest bit of a directed route SMP is its direction */
-	if (mad[MAD_CLASS] == CLASS_SM_DR)
-		status &= 0x7fff;
-	return status != 0;
+	memcpy(filter.oui, a->oui, sizeof(filter.oui));
+	return snoop_passes(&filter, mad, sent, wc_status);
 }
 
 struct snooped {
@@ -64,8 +45,7 @@ static bool snoop_one(struct agent *a, void *arg)
 	const struct snooped *s = arg;
 	struct packet *p;
 
-	if (!a->snoops || a->qpn != mad_qpn(s->mad) ||
-	    !passes(a, s->mad, s->sent, s->wc_status))
+	if (!a->snoops || !wants(a, s->mad, s->sent, s->wc_status))
 		return false;
 	p = packet_new(MAD_SIZE);
 	p->hdr = *s->hdr;
