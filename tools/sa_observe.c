@@ -194,7 +194,8 @@ int main(int argc, char **argv)
 {
 	const umad_filter_t filter = { .mgmt_class = IB_MCLASS_SUBN_ADM };
 	osm_snoop_bind_info_t info = {
-		.size = sizeof(info), .p_filters = &filter, .filter_count = 1,
+		.size = sizeof(info), .flags = OSM_SNOOP_REASSEMBLE,
+		.p_filters = &filter, .filter_count = 1,
 	};
 	uint64_t i, number['z'] = { ['n'] = 1 };	/* by option */
 	osm_vendor_t *vend;
@@ -219,18 +220,17 @@ int main(int argc, char **argv)
 	}
 	if (optind < argc)
 		return usage(2);
-
 	info.port_guid = cl_hton64(number['p']);
 	if (osm_log_init_v2(&log, TRUE, OSM_LOG_ERROR, "stderr", 0, FALSE) ||
 	    osm_mad_pool_init(&pool) || cl_event_init(&answered, FALSE) ||
 	    cl_event_init(&seen, FALSE) || !(vend = osm_vendor_new(&log, 1000)))
 		errx(1, "no vendor layer");
-	h_snoop = osm_vendor_snoop_bind(vend, &info, &pool, on_mad, &pool);
-	if (h_snoop == OSM_BIND_INVALID_HANDLE)
-		errx(1, "cannot snoop: %s", osm_vendor_snoop_strerror());
 	sa = osmv_bind_sa(vend, &pool, info.port_guid);
 	if (sa == OSM_BIND_INVALID_HANDLE)
 		errx(number['p'] ? 2 : 1, "-p: none of what ibstat -p lists");
+	h_snoop = osm_vendor_snoop_bind(vend, &info, &pool, on_mad, &pool);
+	if (h_snoop == OSM_BIND_INVALID_HANDLE)
+		errx(1, "cannot snoop: %s", osm_vendor_snoop_strerror());
 	ok = find_target(&vend->umad_port, cl_hton64(number['t']));
 	if (!ok)
 		warnx("no SM, or it does not know the target");
