@@ -6,9 +6,11 @@
  *
  * BOTH_OUT names the files: BOTH_OUT.tap and BOTH_OUT.kernel. A line a capture:
  *
- *	direction status lid qpn size segments hex
+ *	direction status lid qpn size segments path_bits static_rate qkey
+ *	pkey_ix service_level global_route ver_class_flow hop_limit src_gid
+ *	dest_gid hex
  *
- * hex leaves out the RMPP header of what has one: OpenSM's buffer has only the
+ * the address in hex from path_bits on; no GRH: its four are "-". hex leaves out the RMPP header of what has one: OpenSM's buffer has only the
  * Active flag there, the wire has the first segment's.
  */
 #include <stdio.h>
@@ -31,6 +33,35 @@ struct side {
 
 static struct side sides[2];
 
+static void write_hex(FILE *file, const void *bytes, size_t n)
+{
+	const uint8_t *p = bytes;
+
+	while (n--)
+		fprintf(file, "%02x", *p++);
+}
+
+/* All of it but the LID and the QP. The filter lets nothing but GSI pass. */
+static void write_addr(FILE *file, const osm_mad_addr_t *addr)
+{
+	const ib_grh_t *grh = &addr->addr_type.gsi.grh_info;
+
+	fprintf(file, "%02x %02x %08x %04x %02x %x ", addr->path_bits,
+		addr->static_rate, cl_ntoh32(addr->addr_type.gsi.remote_qkey),
+		addr->addr_type.gsi.pkey_ix, addr->addr_type.gsi.service_level,
+		addr->addr_type.gsi.global_route);
+	if (!addr->addr_type.gsi.global_route) {
+		fputs("- - - - ", file);
+		return;
+	}
+	/* in host order, as ib_grh_set_ver_class_flow() leaves it */
+	fprintf(file, "%08x %02x ", grh->ver_class_flow, grh->hop_limit);
+	write_hex(file, &grh->src_gid, sizeof(grh->src_gid));
+	fputc(' ', file);
+	write_hex(file, &grh->dest_gid, sizeof(grh->dest_gid));
+	fputc(' ', file);
+}
+
 static void take(osm_madw_t *p_madw, const osm_snoop_info_t *p_info,
 		 void *context)
 {
@@ -44,6 +75,7 @@ static void take(osm_madw_t *p_madw, const osm_snoop_info_t *p_info,
 		p_madw->status, cl_ntoh16(p_madw->mad_addr.dest_lid),
 		sa ? cl_ntoh32(p_madw->mad_addr.addr_type.gsi.remote_qp) : 0,
 		p_info->original_size, p_info->segments);
+	write_addr(side->file, &p_madw->mad_addr);
 	for (i = 0; i < p_madw->mad_size; i++)
 		if (!sa || i < RMPP_HEADER || i >= RMPP_END)
 			fprintf(side->file, "%02x", mad[i]);
