@@ -5,7 +5,8 @@
 # layer's SA client, synchronous and not, with a GRH and without. Each request
 # and its response are snooped, and each result is what the SA tells saquery.
 # That a request has a GRH is what the vendor layer was asked for: ibsim
-# carries none. Tables are small enough for ibsim, which cuts longer ones.
+# carries none. Tables are small enough for ibsim, which cuts longer ones. At
+# the end once more with the double of a kernel, which carries both.
 #
 # check calls functions by name
 # shellcheck disable=SC2317
@@ -34,7 +35,7 @@ build()
 		-lopensm -losmcomp || bail "cannot compile $name"
 }
 
-# observe NAME [ARGUMENT...]: runs $program on Hca2; what it prints is in
+# observe NAME [ARGUMENT...]: runs $program on $host; what it prints is in
 # $out/NAME.out and .err, a line a query in $out/NAME, and in NAME.types
 # without those by which it finds its target and has a service to ask for
 observe()
@@ -42,7 +43,7 @@ observe()
 	local name=$1 rc=0
 
 	shift
-	fabric_client Hca2 timeout -s KILL 60 "$program" "$@" \
+	fabric_client "$host" timeout -s KILL 60 "$program" "$@" \
 		>"$out/$name.out" 2>"$out/$name.err" || rc=$?
 	flatten <"$out/$name.out" >"$out/$name"
 	awk '/ SubnAdm(Set|Delete) ServiceRecord / { ready = 1; next }
@@ -144,6 +145,18 @@ gid()
 print(ipaddress.IPv6Address(sys.argv[1]).packed.hex(), end="")' "$1"
 }
 
+# start_sm NAME: with something in every table
+start_sm()
+{
+	fabric_opensm "$1" Hca1 -c 'sweep_interval 0' -i <<'CONF'
+qos TRUE
+qos_max_vls 8
+qos_vlarb_high 0:4,1:8
+qos_vlarb_low 0:0,1:64,2:32
+qos_sl2vl 0,1,2,3,0,1,2,3,0,1,2,3,0,1,2,3
+CONF
+}
+
 # refused TEXT ARGUMENT...: what it says of these begins so; exit 2, and the
 # types are listed
 refused()
@@ -168,6 +181,7 @@ case ${SANITIZER_RUNTIME:-} in
 esac
 fabric_begin
 out=$FABRIC_DIR
+host=Hca2
 program=${top_builddir:-/nowhere}/tools/sa_observe
 if [ ! -x "$program" ]; then
 	build sa_observe -losmvendor_snoop -losmvendor
@@ -202,13 +216,7 @@ is "$? $(cat "$out/nobody.err")" \
 #
 # every type
 #
-fabric_opensm sm Hca1 -c 'sweep_interval 0' -i <<'CONF'
-qos TRUE
-qos_max_vls 8
-qos_vlarb_high 0:4,1:8
-qos_vlarb_low 0:0,1:64,2:32
-qos_sl2vl 0,1,2,3,0,1,2,3,0,1,2,3,0,1,2,3
-CONF
+start_sm sm
 lid=$(fabric_lid Hca2)
 sm_lid=$(fabric_lid Hca1)
 check 'every type: exit 0' observe all
@@ -440,5 +448,68 @@ observe gone
 is "$? $(cut -d' ' -f 1,4,5,14-17 "$out/gone")" \
 	'1 PATH_REC_BY_LIDS SubnAdmGet PathRecord ss IB_TIMEOUT 0x0000 0' \
 	'no answer: the request is snooped again as it fails, and exit 1'
+
+#
+# with RMPP, and a GRH that arrives: on the double of a kernel. Each source sees
+# the same messages, whatever they come in.
+#
+# seen_grh FILE: as seen, and the answer has the GRH that the request had
+seen_grh()
+{
+	seen "$1" && awk '$13 != $8 { print; bad = 1 } END { exit bad }' "$1"
+}
+
+# alike FILE: what does not change from one host to the other
+alike()
+{
+	awk '{ $6 = $11 = ""; NF = 17; print }' "$1"
+}
+
+# snoops_umad: whether that process has the receiver of source kernel
+snoops_umad()
+{
+	grep -qs osmsnoop-umad "/proc/$FABRIC_CLIENT_PID/task"/*/comm
+}
+
+fabric_double
+start_sm double
+for i in 3 4; do
+	fabric_client "Hca$i" sa_client -n 1 -k service_set -o /dev/null \
+		2>/dev/null
+done
+check 'double: exit 0' observe kernel
+is "$(cat "$out/kernel.err")" '' 'double: no error'
+check 'double: request, then response, with GRH when there was one' \
+	seen_grh "$out/kernel"
+is "$(grep -c . "$out/kernel")" $((2 + 4 * 18)) \
+	'double: as many queries as there are'
+is "$(awk '{ print $1, $15, $16, $17 }' "$out/kernel.types" | sort | uniq -c |
+	sed 's/^ *//')" "$(for type in $(sed -n 's/^	//p' "$out/h.out" | sort); do
+		n=1
+		[ "$type" != ALL_SVC_RECS ] || n=3
+		echo "4 $type IB_SUCCESS 0x0000 $n"
+	done)" 'double: every type in each way; of all services three'
+is "$(awk '$1 == "query" { type = $2 }
+	$1 == "mad" && $2 == "received" && type == "ALL_SVC_RECS" { print $12 }' \
+	"$out/kernel.out" | sort -u)" $((56 + 3 * 176)) \
+	'double: these in one message of three segments'
+# from another host: TIDs begin with 1 again, and who has had a message of that
+# TID and LID takes the next one for the same for some seconds
+host=Hca4
+OSMSNOOP_DOUBLE=snoop=refuse observe tap
+is "$?" 0 'refused, so with the tap: exit 0'
+check '  the answers came with their GRH' seen_grh "$out/tap"
+check '  what was snooped, and in which order' diff <(alike "$out/tap") \
+	<(alike "$out/kernel")
+fabric_client_bg Hca2 "$program" -n 2000 -q CLASS >"$out/busy.out" 2>&1
+check 'and the former had source kernel' fabric_wait_for 10 snoops_umad
+fabric_kill "$FABRIC_CLIENT_PID"
+OSMSNOOP_DOUBLE=snoop=refuse fabric_client_bg Hca2 "$program" -n 2000 \
+	-q CLASS >"$out/busy.out" 2>&1
+fabric_wait_for 10 grep -q '^mad' "$out/busy.out"
+check '  the latter not' test -z "$(snoops_umad && echo yes)"
+fabric_kill "$FABRIC_CLIENT_PID"
+fabric_opensm_stop double || diag 'OpenSM did not end well'
+fabric_double_off
 
 fabric_end
