@@ -2,16 +2,18 @@
 /*
  * both_plugin: an event plugin for OpenSM that makes two snoop binds, one with
  * source tap and one with source kernel, and writes what each delivers, byte
- * for byte: what one source sees of a MAD the other is to see too.
+ * for byte: what one source sees of a MAD the other is to see too. A third one,
+ * wire, is source kernel without OSM_SNOOP_REASSEMBLE.
  *
- * BOTH_OUT names the files: BOTH_OUT.tap and BOTH_OUT.kernel. A line a capture:
+ * BOTH_OUT names the files: BOTH_OUT.tap, .kernel and .wire. A line a capture:
  *
  *	direction status lid qpn size segments path_bits static_rate qkey
  *	pkey_ix service_level global_route ver_class_flow hop_limit src_gid
  *	dest_gid hex
  *
- * the address in hex from path_bits on; no GRH: its four are "-". hex leaves out the RMPP header of what has one: OpenSM's buffer has only the
- * Active flag there, the wire has the first segment's.
+ * The address is in hex from path_bits on; without a GRH its four are "-". hex
+ * leaves out the RMPP header of what has one, but in .wire: OpenSM's buffer has
+ * only the Active flag there, the wire has the first segment's.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,12 +28,22 @@
 enum { RMPP_HEADER = 24, RMPP_END = 36, CLASS_SUBN_ADM = 3 };
 
 struct side {
+	const char *name;
+	osm_snoop_source_t source;
+	uint32_t flags;
 	osm_mad_pool_t pool;
 	osm_bind_handle_t handle;
 	FILE *file;
 };
 
-static struct side sides[2];
+static struct side sides[] = {
+	{ .name = "tap", .source = OSM_SNOOP_SOURCE_TAP,
+	  .flags = OSM_SNOOP_REASSEMBLE },
+	{ .name = "kernel", .source = OSM_SNOOP_SOURCE_KERNEL,
+	  .flags = OSM_SNOOP_REASSEMBLE },
+	{ .name = "wire", .source = OSM_SNOOP_SOURCE_KERNEL },
+};
+enum { N_SIDES = sizeof(sides) / sizeof(sides[0]) };
 
 static void write_hex(FILE *file, const void *bytes, size_t n)
 {
@@ -77,29 +89,27 @@ static void take(osm_madw_t *p_madw, const osm_snoop_info_t *p_info,
 		p_info->original_size, p_info->segments);
 	write_addr(side->file, &p_madw->mad_addr);
 	for (i = 0; i < p_madw->mad_size; i++)
-		if (!sa || i < RMPP_HEADER || i >= RMPP_END)
+		if (!sa || !side->flags || i < RMPP_HEADER || i >= RMPP_END)
 			fprintf(side->file, "%02x", mad[i]);
 	fputc('\n', side->file);
 	osm_mad_pool_put(&side->pool, p_madw);
 }
 
-static void side_open(struct side *side, osm_opensm_t *osm,
-		      osm_snoop_source_t source)
+static void side_open(struct side *side, osm_opensm_t *osm)
 {
 	const umad_filter_t sa = { .mgmt_class = CLASS_SUBN_ADM };
 	const osm_snoop_bind_info_t info = {
 		.size = sizeof(info),
-		.source = source,
+		.source = side->source,
 		.port_guid = osm->subn.opt.guid,
 		.p_filters = &sa,
 		.filter_count = 1,
-		.flags = OSM_SNOOP_REASSEMBLE,
+		.flags = side->flags,
 		.ring_size = 64 * 1024 * 1024,
 	};
 	char name[4096];
 
-	snprintf(name, sizeof(name), "%s.%s", getenv("BOTH_OUT"),
-		 osm_vendor_snoop_source_name(source));
+	snprintf(name, sizeof(name), "%s.%s", getenv("BOTH_OUT"), side->name);
 	side->file = fopen(name, "w");
 	osm_mad_pool_construct(&side->pool);
 	if (!side->file || osm_mad_pool_init(&side->pool) != IB_SUCCESS)
@@ -112,10 +122,12 @@ static void side_open(struct side *side, osm_opensm_t *osm,
 
 static void *create(struct osm_opensm *osm)
 {
+	size_t i;
+
 	if (osm_vendor_snoop_attach() != IB_SUCCESS)
 		return NULL;
-	side_open(&sides[0], osm, OSM_SNOOP_SOURCE_TAP);
-	side_open(&sides[1], osm, OSM_SNOOP_SOURCE_KERNEL);
+	for (i = 0; i < N_SIDES; i++)
+		side_open(&sides[i], osm);
 	return sides;
 }
 
@@ -124,7 +136,7 @@ static void delete(void *plugin_data)
 	size_t i;
 
 	(void)plugin_data;
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < N_SIDES; i++) {
 		if (sides[i].handle != OSM_BIND_INVALID_HANDLE)
 			osm_vendor_snoop_unbind(sides[i].handle);
 		fclose(sides[i].file);

@@ -78,6 +78,26 @@ bytes()
 	}' "$dir/both.$1" | sort
 }
 
+# on_the_wire: whether what was sent with RMPP is there as it was sent: MADs of
+# 256 bytes, the data of as many as the messages have, and the others' ACKs
+on_the_wire()
+{
+	local sent want
+
+	awk '$5 != 256 || $6 != 1 || length($17) != 512 { print; bad = 1 }
+	     END { exit bad || !NR }' "$dir/both.wire" || return 1
+	# method GetTableResp is byte 3, RMPPType byte 25; segments that were
+	# sent again are equal
+	sent=$(awk '$1 == "sent" && substr($17, 51, 2) == "01"' \
+		"$dir/both.wire" | sort -u | wc -l)
+	want=$(awk '$1 == "sent" && substr($17, 7, 2) == "92" { n += $6 }
+		END { print n }' "$dir/both.kernel")
+	echo "segments: $sent, of messages: $want"
+	[ "$sent" = "$want" ] &&
+		awk '$1 == "received" && substr($17, 51, 2) == "02"' \
+			"$dir/both.wire" | grep -q .
+}
+
 same()
 {
 	diff "$1" "$2" >"$out/diff" || {
@@ -127,6 +147,7 @@ check 'and every MAD of the SA is the same, byte for byte' \
 	same "$out/bytes.tap" "$out/bytes.kernel"
 check 'many of which were segments' \
 	test "$(awk '$6 > 250' "$dir/both.kernel" | wc -l)" -ge 3
+check 'without OSM_SNOOP_REASSEMBLE each is a MAD of its own' on_the_wire
 is "$(jq -r 'select(.type == "stop").complete' "$dir/trace" "$dir/trace2" |
 	paste -sd' ')" 'true true' \
 	'and both have captured what OpenSM counted'
@@ -172,6 +193,10 @@ for i in trace trace2; do
 done
 bytes tap >"$out/bytes.tap"
 bytes kernel >"$out/bytes.kernel"
+check 'lossy: without OSM_SNOOP_REASSEMBLE each is a MAD of its own' \
+	on_the_wire
+check 'lossy: some were sent again' test "$(grep ^sent "$dir/both.wire" |
+	sort | uniq -d | wc -l)" -gt 100
 check 'lossy: and every MAD is the same' \
 	same "$out/bytes.tap" "$out/bytes.kernel"
 is "$(jq -r 'select(.type == "loss")' "$dir/trace" "$dir/trace2")" '' \

@@ -471,6 +471,7 @@ snoops_umad()
 	grep -qs osmsnoop-umad "/proc/$FABRIC_CLIENT_PID/task"/*/comm
 }
 
+# shellcheck disable=SC2119 # no words: as it is
 fabric_double
 start_sm double
 for i in 3 4; do
@@ -484,11 +485,10 @@ check 'double: request, then response, with GRH when there was one' \
 is "$(grep -c . "$out/kernel")" $((2 + 4 * 18)) \
 	'double: as many queries as there are'
 is "$(awk '{ print $1, $15, $16, $17 }' "$out/kernel.types" | sort | uniq -c |
-	sed 's/^ *//')" "$(for type in $(sed -n 's/^	//p' "$out/h.out" | sort); do
-		n=1
-		[ "$type" != ALL_SVC_RECS ] || n=3
-		echo "4 $type IB_SUCCESS 0x0000 $n"
-	done)" 'double: every type in each way; of all services three'
+	sed 's/^ *//')" "$(sed -n 's/^	//p' "$out/h.out" | sort |
+	awk '{ print 4, $1, "IB_SUCCESS 0x0000",
+	       $1 == "ALL_SVC_RECS" ? 3 : 1 }')" \
+	'double: every type in each way; of all services three'
 is "$(awk '$1 == "query" { type = $2 }
 	$1 == "mad" && $2 == "received" && type == "ALL_SVC_RECS" { print $12 }' \
 	"$out/kernel.out" | sort -u)" $((56 + 3 * 176)) \
