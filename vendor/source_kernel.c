@@ -446,9 +446,12 @@ static ib_api_status_t status_of(uint32_t status)
 	}
 }
 
-/* As osm_vendor_ibumad.c fills it in, the flow label's byte order included. */
+/*
+ * As osm_vendor_ibumad.c fills it in: it takes the flow label of a received MAD
+ * as it lies there, and libibumad swaps that of a sent one.
+ */
 static void fill_addr(osm_mad_addr_t *to, const struct ib_user_mad *umad,
-		      bool smp)
+		      bool smp, bool sent)
 {
 	const ib_mad_addr_t *from = &umad->addr;
 
@@ -470,7 +473,8 @@ static void fill_addr(osm_mad_addr_t *to, const struct ib_user_mad *umad,
 	to->addr_type.gsi.grh_info.hop_limit = from->hop_limit;
 	to->addr_type.gsi.grh_info.ver_class_flow =
 		ib_grh_set_ver_class_flow(6, from->traffic_class,
-					  from->flow_label);
+					  sent ? cl_ntoh32(from->flow_label) :
+						 from->flow_label);
 	memcpy(&to->addr_type.gsi.grh_info.dest_gid, from->gid,
 	       sizeof(from->gid));
 }
@@ -589,7 +593,7 @@ static void take(struct kernel_state *k, int agent, uint32_t original_size)
 	r->port_guid = k->port_guid;
 	for (i = 0; i < k->sample_count; i++)
 		r->samples[i] = sample_read(&k->samples[i]);
-	fill_addr(&r->mad_addr, k->umad, mad_is_smp(mad[MAD_CLASS]));
+	fill_addr(&r->mad_addr, k->umad, mad_is_smp(mad[MAD_CLASS]), sent);
 	r->status = status;
 	r->local_lid = cl_hton16(k->lid);
 	r->sent = sent;

@@ -12,8 +12,7 @@ NAME=VALUE:
 	sa, mad		records of these types; so for the others
 	answered, unanswered, failed	sa records by outcome
 	reports		sa records of Reports that OpenSM sent
-	lost_ring, lost_memory, lost_events, lost_shutdown, lost_file
-			what the loss records say
+	lost_ring, lost_memory, ...	what the loss records say (WHERE)
 	first, last	type of the first and the last record
 	complete	the last stop record's: true, false; none without one
 	captured, opensm, lost	its sums
@@ -30,7 +29,8 @@ import sys
 
 TYPES = ("sa", "mad", "send_error", "trap", "alert", "state", "loss", "start",
          "stop")
-WHERE = ("ring", "memory", "events", "shutdown", "file")
+WHERE = ("ring", "memory", "shutdown", "short", "port", "rmpp", "kernel", "events",
+         "file")
 
 
 def once(pairs):

@@ -1098,7 +1098,7 @@ START_TEST(addresses)
 	grh.addr_type.gsi.global_route = TRUE;
 	grh.addr_type.gsi.grh_info.hop_limit = 64;
 	grh.addr_type.gsi.grh_info.ver_class_flow =
-		(cl_hton32(0xabcde) << 12) | (0xa5 << 4) | 6;
+		(0xabcdeu << 12) | (0xa5 << 4) | 6;
 	memcpy(&grh.addr_type.gsi.grh_info.dest_gid, umad.addr.gid, 16);
 
 	mad_fill(mad, sizeof(mad), 0x81, 1);
