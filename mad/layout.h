@@ -178,6 +178,15 @@ struct sa_condition {
 	uint32_t queue_limit_ms;/* max_msg_fifo_timeout; 0 = none */
 };
 
+/*
+ * Does the kernel drop it before anybody gets it? It snoops what comes in
+ * before it looks at the version (mad.c, ib_mad_recv_done and validate_mad).
+ */
+static inline bool mad_is_dropped(const uint8_t *mad, bool sent)
+{
+	return !sent && mad[MAD_BASE_VERSION] != 1;
+}
+
 /* One captured MAD or message. Points to the bytes, owns nothing. */
 struct mad_capture {
 	const uint8_t *data;	/* at least MAD_HDR_SIZE bytes */

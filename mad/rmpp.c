@@ -291,12 +291,13 @@ static bool is_beyond(const struct rmpp *r, const struct transfer *t,
 
 	if (t->sent)
 		return false;
-	/* To the kernel it is negative, and behind what it has. */
-	if (reached && number > INT32_MAX)
+	/* The kernel begins with segment 1, and drops what comes before it. */
+	if (!reached)
 		return true;
-	if (!size)
-		return false;
-	return !reached || number > 1 + size * (1 + (reached - 1) / size);
+	/* To the kernel it is negative, and behind what it has. */
+	if (number > INT32_MAX)
+		return true;
+	return size && number > 1 + size * (1 + (reached - 1) / size);
 }
 
 static void drop_beyond(struct rmpp *r, struct transfer *t, struct early *e)

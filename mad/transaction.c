@@ -905,6 +905,10 @@ void transactions_put(struct transactions *t, const struct mad_capture *cap)
 {
 	if (cap->len < MAD_HDR_SIZE)
 		return;
+	if (!cap->above_rmpp && mad_is_dropped(cap->data, cap->sent)) {
+		emit_capture(t, cap);
+		return;
+	}
 	release_held(t, cap->mono_ns);
 	release_held_of(t, cap);
 	switch (cap->data[MAD_CLASS]) {

@@ -189,7 +189,9 @@ static void handle_capture(struct trace *t, const struct mad_capture *cap)
 
 	handle_events(t, cap->mono_ns);
 	t->last_mono_ns = cap->mono_ns;
-	count(&t->captured, cap);
+	/* what OpenSM does not get it does not count */
+	if (cap->above_rmpp || !mad_is_dropped(cap->data, cap->sent))
+		count(&t->captured, cap);
 	sinks_capture(t->sinks, cap);
 	if (request)
 		storm_request(t->storm, &cap->peer, cap->mono_ns);
@@ -374,7 +376,7 @@ static void look_for_losses(struct trace *t, const osm_snoop_stats_t *stats)
 	}
 }
 
-/* Whoever binds later may find the tap full; the snoop bind told of those before. */
+/* Whoever binds later may find the tap full; the bind told of those before. */
 static void look_for_untapped(struct trace *t, const osm_snoop_stats_t *stats)
 {
 	if (stats->untapped > t->untapped)
@@ -415,7 +417,8 @@ static uint64_t short_of(uint64_t captured, uint64_t opensm)
  * what OpenSM has counted and nobody captured is missing, when nothing has
  * moved since the last look: else it may be on its way.
  */
-static void look_for_missing(struct trace *t, const osm_snoop_stats_t *stats)
+static void look_for_missing(struct trace *t, const osm_snoop_stats_t *stats,
+			     bool ended)
 {
 	const struct mad_counts *c = &t->captured, *o = &t->opensm;
 	uint64_t missing;
@@ -427,10 +430,14 @@ static void look_for_missing(struct trace *t, const osm_snoop_stats_t *stats)
 		  short_of(c->sm_sent, o->sm_sent) +
 		  short_of(c->sa_received, o->sa_received) +
 		  short_of(c->sa_sent, o->sa_sent);
-	/* messages that did not become whole are told elsewhere */
-	missing = short_of(stats->broken_off + stats->given_up, missing);
-	if (missing > t->missing && !memcmp(&t->quiet[0], c, sizeof(*c)) &&
-	    !memcmp(&t->quiet[1], o, sizeof(*o)))
+	/* these are told elsewhere, or are messages that were never whole */
+	missing = short_of(stats->broken_off + stats->given_up +
+			   stats->unfinished +
+			   stats->lost_ring + stats->lost_memory +
+			   stats->lost_late + t->too_short, missing);
+	if (missing > t->missing &&
+	    (ended || (!memcmp(&t->quiet[0], c, sizeof(*c)) &&
+		       !memcmp(&t->quiet[1], o, sizeof(*o)))))
 		t->missing = missing;
 	t->quiet[0] = *c;
 	t->quiet[1] = *o;
@@ -493,7 +500,7 @@ static void tick(struct trace *t)
 	look_for_untapped(t, &stats);
 	count_opensm(t);
 	if (until == mono_ns)
-		look_for_missing(t, &stats);
+		look_for_missing(t, &stats, false);
 	transactions_tick(t->transactions, until);
 	storm_tick(t->storm, until);
 	transactions_get_stats(t->transactions, &transactions);
@@ -640,8 +647,9 @@ void trace_stop(struct trace *t)
 	osm_vendor_snoop_get_stats(t->h_bind, &stats);
 	handle_events(t, UINT64_MAX);
 	note_sm_state(t, t->osm->subn.sm_state, clock_ns(CLOCK_REALTIME));
-	look_for_losses(t, &stats);
 	count_opensm(t);
+	look_for_missing(t, &stats, true);
+	look_for_losses(t, &stats);
 	transactions_flush(t->transactions);
 	storm_flush(t->storm, clock_ns(CLOCK_MONOTONIC));
 	say_stop(t, &stats);

@@ -110,7 +110,7 @@ struct kernel_state {
 	/* between the threads */
 	_Atomic bool stopped;
 	_Atomic uint64_t seen, passed, ring_lost, gaps;
-	_Atomic uint64_t given_up, broken_off, merged;
+	_Atomic uint64_t given_up, broken_off, merged, unfinished;
 	struct ring ring;
 	pthread_mutex_t mutex;	/* with the condition, for `ended` */
 	pthread_cond_t more;
@@ -315,6 +315,11 @@ static bool port_register(struct kernel_state *k)
 	unsigned i, refused = 0;
 	int error = 0;
 
+	/* first: a simulator would give the classes of others to us */
+	if (!checks_requests(k->port)) {
+		say_refused(k, "it checks no registration (a simulator?)");
+		return false;
+	}
 	k->n_agents = 0;
 	for (i = 0; i < k->filter_count; i++) {
 		errno = 0;
@@ -334,10 +339,6 @@ static bool port_register(struct kernel_state *k)
 		/* EINVAL: a kernel that does not know the snoop bit */
 		say_refused(k, error == EINVAL ? "it has no snoop registration" :
 						 strerror(error));
-		return false;
-	}
-	if (!checks_requests(k->port)) {
-		say_refused(k, "it checks no registration (a simulator?)");
 		return false;
 	}
 	if (refused)
@@ -898,6 +899,14 @@ static void fill_peer(struct mad_peer *peer, const struct kernel_record *r)
 		       sizeof(peer->gid));
 }
 
+static void count_unfinished(struct kernel_state *k)
+{
+	struct rmpp_stats stats;
+
+	rmpp_get_stats(k->rmpp, &stats);
+	atomic_store(&k->unfinished, stats.active);
+}
+
 /* False: a part of a message that is not whole yet, or of RMPP alone. */
 static bool reassemble(struct kernel_state *k, const struct kernel_record *r,
 		       struct source_capture *capture)
@@ -913,11 +922,14 @@ static bool reassemble(struct kernel_state *k, const struct kernel_record *r,
 	};
 	osm_snoop_info_t *info = &capture->info;
 	struct mad_capture whole;
+	enum rmpp_result result;
 	uint32_t segments;
 
 	fill_peer(&cap.peer, r);
 	k->malformed = false;
-	switch (rmpp_put(k->rmpp, &cap, &whole, &segments)) {
+	result = rmpp_put(k->rmpp, &cap, &whole, &segments);
+	count_unfinished(k);
+	switch (result) {
 	case RMPP_PART:
 		/* what ends a message, or is refused, is news by itself */
 		if (is_direction_wanted(k, r->sent) &&
@@ -969,7 +981,8 @@ static bool capture_of(struct kernel_state *k, const struct kernel_record *r,
 	capture->mad = r->mad;
 	capture->size = r->size;
 	k->lost += r->lost;
-	if (k->rmpp && !reassemble(k, r, capture))
+	if (k->rmpp && !mad_is_dropped(r->mad, r->sent) &&
+	    !reassemble(k, r, capture))
 		return false;
 	info->lost = k->lost;
 	k->lost = 0;
@@ -1002,6 +1015,12 @@ static int wait_for_record(struct kernel_state *k)
 	return found;
 }
 
+static void tick(struct kernel_state *k)
+{
+	rmpp_tick(k->rmpp, clock_ns(CLOCK_MONOTONIC));
+	count_unfinished(k);
+}
+
 static int kernel_source_next(void *state, struct source_capture *capture)
 {
 	struct kernel_state *k = state;
@@ -1023,7 +1042,7 @@ static int kernel_source_next(void *state, struct source_capture *capture)
 		if (found > 0)
 			continue;
 		if (k->rmpp)
-			rmpp_tick(k->rmpp, clock_ns(CLOCK_MONOTONIC));
+			tick(k);
 		return found;
 	}
 }
@@ -1046,6 +1065,7 @@ static void kernel_source_get_stats(void *state, osm_snoop_stats_t *stats)
 	stats->given_up = atomic_load(&k->given_up);
 	stats->broken_off = atomic_load(&k->broken_off);
 	stats->merged = atomic_load(&k->merged);
+	stats->unfinished = atomic_load(&k->unfinished);
 	stats->ring_bytes = ring_used(&k->ring);
 	stats->ring_size = k->ring.size;
 	/* a sent MAD is captured when it is done, so none is in doubt */
@@ -1060,6 +1080,7 @@ static void kernel_source_close(void *state, osm_snoop_stats_t *stats)
 	pthread_join(k->receiver, NULL);
 	if (k->rmpp)
 		rmpp_flush(k->rmpp);
+	atomic_store(&k->unfinished, 0);
 	kernel_source_get_stats(k, stats);
 	kernel_free(k);
 }

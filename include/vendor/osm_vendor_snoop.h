@@ -290,7 +290,9 @@ typedef struct _osm_snoop_stats {
 	/* captures that are no longer captures of their own: segments but the
 	 * last of a message, those of what is counted above, ACKs */
 	uint64_t merged;
-	uint64_t reserved[1];	/* zero, until they have a name */
+	/* messages of which the rest may still come */
+	uint64_t unfinished;
+	uint64_t reserved[4];	/* zero, until they have a name */
 } osm_snoop_stats_t;
 
 /****d* OpenSM: Vendor Snoop/osm_vend_snoop_callback_t

@@ -478,6 +478,8 @@ START_TEST(test_any_order)
 	uint32_t order[4], used;
 	int i, j, k, permutation, rest;
 	enum rmpp_result result = RMPP_NONE;
+	unsigned received = 0;
+	bool sent;
 
 	for (permutation = 0; permutation < 24; permutation++) {
 		rest = permutation;
@@ -490,16 +492,21 @@ START_TEST(test_any_order)
 			used |= 1u << j;
 			order[i] = (uint32_t)j + 1;
 		}
+		/* the kernel begins a receive with segment 1 */
+		sent = order[0] != 1;
+		received += !sent;
 		for (i = 0; i < 4; i++) {
-			result = put_data(false, TID + (unsigned)permutation,
+			result = put_data(sent, TID + (unsigned)permutation,
 					  order[i], order[i] == 1 ? FIRST :
 					  order[i] == 4 ? LAST : 0,
 					  order[i] == 4 ? 33 : 0);
 			ck_assert_int_eq(result == RMPP_WHOLE, i == 3);
 		}
 		check_whole(4, 33);
-		ck_assert_uint_eq(whole.mono_ns, now);
+		if (!sent)
+			ck_assert_uint_eq(whole.mono_ns, now);
 	}
+	ck_assert_uint_eq(received, 6);
 	ck_assert_uint_eq(get_stats().segments, 4 * 24);
 	ck_assert_uint_eq(n_gone, 0);
 	tick(0);
@@ -811,9 +818,9 @@ START_TEST(test_window_not_known)
 	put32(mad + RMPP_PAYLOAD, 1);
 	ck_assert_int_eq(put(), RMPP_PART);
 	for (sent = 0; sent < 2; sent++) {
+		put_all_but_last(sent, TID, 69);
 		ck_assert_int_eq(put_data(sent, TID, 70, LAST, 220),
 				 RMPP_PART);
-		put_all_but_last(sent, TID, 69);
 		/* nor does one of the peer, or of a later segment */
 		put_ack(true, TID, 1);
 		put_ack(false, TID, 2);
@@ -1009,6 +1016,18 @@ START_TEST(test_send_goes_on)
 	put_end(RMPP_ABORT, RMPP_STATUS_T2L, false, TABLE_RESP);
 	ck_assert_int_eq(put_data(true, TID, 3, LAST, 220), RMPP_WHOLE);
 	ck_assert_uint_eq(n_gone, 0);
+}
+END_TEST
+
+/* What the kernel drops before segment 1 is not in the message. */
+START_TEST(test_nothing_before_the_first)
+{
+	ck_assert_int_eq(put_data(false, TID, 2, LAST, 220), RMPP_PART);
+	memset(mad + SA_DATA, 0xee, 200);
+	ck_assert_int_eq(put_data(false, TID, 1, FIRST, 0), RMPP_PART);
+	ck_assert_int_eq(put_data(false, TID, 2, LAST, 220), RMPP_WHOLE);
+	check_whole(2, 220);
+	ck_assert_uint_eq(get_stats().beyond, 1);
 }
 END_TEST
 
@@ -1398,6 +1417,7 @@ START_TEST(test_silent_receive_times_out)
 	ck_assert_int_eq(put_data(false, TID + 2, 3, LAST, 220), RMPP_PART);
 	now += 40 * SECOND;
 	ck_assert_int_eq(put_data(false, TID + 2, 1, FIRST, 0), RMPP_PART);
+	ck_assert_int_eq(put_data(false, TID + 2, 3, LAST, 220), RMPP_PART);
 	now += 40 * SECOND;
 	ck_assert_int_eq(put_data(false, TID + 2, 2, 0, 0), RMPP_WHOLE);
 	check_whole(3, 220);
@@ -1615,13 +1635,14 @@ START_TEST(test_sparse_numbers)
 	uint32_t i;
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begun);
-	for (i = n; i > 1; i--) {
+	check(put_data(false, TID, 1, FIRST, 0) == RMPP_PART);
+	for (i = n; i > 2; i--) {
 		check(put_data(false, TID, i, i == n ? LAST : 0, 220) ==
 		      RMPP_PART);
 		now -= MS;
 	}
 	ck_assert_uint_lt(get_stats().bytes, (size_t)n * 300);
-	check(put_data(false, TID, 1, FIRST, 0) == RMPP_WHOLE);
+	check(put_data(false, TID, 2, 0, 0) == RMPP_WHOLE);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ended);
 	check_whole(n, 220);
 	seconds = (double)(ended.tv_sec - begun.tv_sec) +
@@ -2259,6 +2280,7 @@ int main(void)
 	tcase_add_loop_test(rules, test_stop_and_abort, 0, COUNT(ends));
 	tcase_add_test(rules, test_receive_goes_on);
 	tcase_add_test(rules, test_send_goes_on);
+	tcase_add_test(rules, test_nothing_before_the_first);
 	tcase_add_test(rules, test_a_grh_in_the_middle);
 	tcase_add_test(rules, test_abort_of_nothing);
 	tcase_add_test(rules, test_lengths);

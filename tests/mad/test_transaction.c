@@ -1275,6 +1275,23 @@ START_TEST(test_what_differs_is_no_copy)
 }
 END_TEST
 
+/* The kernel drops it: no transaction of OpenSM's, but no secret either. */
+START_TEST(test_another_base_version)
+{
+	make(CLASS_SUBN_ADM, METHOD_SET, ATTR_MCMEMBER_RECORD, TID, false);
+	data[MAD_BASE_VERSION] = 7;
+	cap.above_rmpp = false;
+	put();
+	take(RECORD_MAD);
+	check_nothing();
+	ck_assert_uint_eq(outstanding(), 0);
+	/* what OpenSM got is one, whatever it says */
+	cap.above_rmpp = true;
+	put();
+	ck_assert_uint_eq(outstanding(), 1);
+}
+END_TEST
+
 /* The answer is not for whom OpenSM drops. */
 START_TEST(test_answers_are_for_who_is_not_dropped)
 {
@@ -1961,6 +1978,7 @@ int main(void)
 	tcase_add_test(tcase, test_an_answer_that_races_the_time_out);
 	tcase_add_test(tcase, test_late_answers_are_not_swallowed);
 	tcase_add_test(tcase, test_what_differs_is_no_copy);
+	tcase_add_test(tcase, test_another_base_version);
 	tcase_add_test(tcase, test_answers_are_for_who_is_not_dropped);
 	tcase_add_test(tcase, test_latency_begins_when_it_is_heard);
 	tcase_add_test(tcase, test_dropped_copies_take_no_answer_of_another);
