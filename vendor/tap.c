@@ -39,45 +39,26 @@ static _Atomic(bind_fn) vendor_bind;
 static _Atomic(send_fn) vendor_send;
 
 /*
- * What a MAD has to meet. A producer looks at it before it counts itself in:
- * most MADs are for nobody, and each count is a locked instruction. So it may
- * be changed meanwhile, by the next bind; it is of atomics, and who then does
- * count itself in looks again.
- */
-struct gate {
-	_Atomic uint32_t flags;
-	_Atomic uint32_t filter_count;
-	_Atomic uint64_t port_guid;
-	_Atomic uint64_t filters[OSM_SNOOP_MAX_FILTERS];
-};
-
-_Static_assert(sizeof(umad_filter_t) == sizeof(uint64_t),
-	       "a filter is one load");
-
-/*
- * One snoop bind as the tap sees it. A producer whose MAD meets the gate counts
- * itself in before it looks at anything else, and out by one of two counters;
- * so `entered` minus these two is how many are inside, and the same numbers are
- * the statistics. They are kept by processor, that two threads do not fight
- * over a line.
+ * One snoop bind as the tap sees it. A producer counts itself in before it
+ * looks at anything else, and out by one of two counters; so `entered` minus
+ * these two is how many are inside, and the same numbers are the statistics.
+ * They are kept by processor, that two threads do not fight over a line.
  *
  * A thread that is cancelled still counts itself out: between the two there is
  * no cancellation point, and neither OpenSM nor its vendor layer over umad
  * makes a thread's cancellation asynchronous.
  */
 struct counters {
-	_Alignas(RING_LINE) _Atomic uint64_t filtered;	/* never came in */
-	_Atomic uint64_t entered;
+	_Alignas(RING_LINE) _Atomic uint64_t entered;	/* = seen */
 	_Atomic uint64_t passed;
-	_Atomic uint64_t turned;	/* came in, and found it closed */
+	_Atomic uint64_t filtered;
 	_Atomic uint64_t lost;
 };
 
 struct slot {
 	_Alignas(RING_LINE) _Atomic(struct ring *) rings; /* NULL = closed */
 	_Atomic uint64_t lost_pending;
-	struct gate gate;
-	struct tap_config config;	/* for who is inside */
+	struct tap_config config;
 	struct tap_stats base;		/* the counters at tap_open */
 	struct counters counters[TAP_SHARDS];
 };
@@ -129,51 +110,21 @@ struct passing {
 	uint64_t now;		/* 0 = the clock was not read yet */
 };
 
-static void gate_set(struct gate *g, const struct tap_config *config)
+static bool wanted(const struct tap_config *config, const struct passing *p)
 {
-	uint64_t filter;
 	uint32_t i;
 
-	atomic_store(&g->flags, config->flags);
-	atomic_store(&g->port_guid, config->port_guid);
-	for (i = 0; i < config->filter_count; i++) {
-		memcpy(&filter, &config->filters[i], sizeof(filter));
-		atomic_store(&g->filters[i], filter);
-	}
-	atomic_store(&g->filter_count, config->filter_count);
-}
-
-static uint64_t get64(const _Atomic uint64_t *p)
-{
-	return atomic_load_explicit(p, memory_order_relaxed);
-}
-
-static uint32_t get32(const _Atomic uint32_t *p)
-{
-	return atomic_load_explicit(p, memory_order_relaxed);
-}
-
-static bool wanted(const struct gate *g, const struct passing *p)
-{
-	uint32_t n = get32(&g->filter_count);
-	uint64_t guid = get64(&g->port_guid), bits;
-	umad_filter_t filter;
-	uint32_t i;
-
-	if (!(get32(&g->flags) &
-	      (p->sent ? OSM_SNOOP_SENDS : OSM_SNOOP_RECEIVES)))
+	if (!(config->flags & (p->sent ? OSM_SNOOP_SENDS : OSM_SNOOP_RECEIVES)))
 		return false;
-	if (guid && guid != p->p_vend->umad_port.port_guid)
+	if (config->port_guid &&
+	    config->port_guid != p->p_vend->umad_port.port_guid)
 		return false;
-	if (!n)
+	if (!config->filter_count)
 		return true;
-	for (i = 0; i < n; i++) {
-		bits = get64(&g->filters[i]);
-		memcpy(&filter, &bits, sizeof(filter));
-		if (umad_filter_match(&filter, p->mad, p->size, p->sent,
-				      (int)p->status))
+	for (i = 0; i < config->filter_count; i++)
+		if (umad_filter_match(&config->filters[i], p->mad, p->size,
+				      p->sent, (int)p->status))
 			return true;
-	}
 	return false;
 }
 
@@ -240,17 +191,13 @@ static void pass(struct passing *p)
 	for (; left; left &= left - 1) {
 		s = &slots[__builtin_ctz(left)];
 		counters = &s->counters[p->cpu & (TAP_SHARDS - 1)];
-		if (!wanted(&s->gate, p)) {
-			atomic_fetch_add(&counters->filtered, 1);
-			continue;
-		}
 		atomic_fetch_add(&counters->entered, 1);
 		rings = atomic_load(&s->rings);
-		if (rings && wanted(&s->gate, p)) {
+		if (rings && wanted(&s->config, p)) {
 			copy(s, counters, rings, p);
 			atomic_fetch_add(&counters->passed, 1);
 		} else {
-			atomic_fetch_add(&counters->turned, 1);
+			atomic_fetch_add(&counters->filtered, 1);
 		}
 	}
 }
@@ -483,7 +430,7 @@ unsigned tap_untapped(void)
  */
 static bool add_up(const struct slot *s, struct tap_stats *stats)
 {
-	uint64_t out = 0, in = 0;
+	uint64_t out = 0;
 	unsigned i;
 
 	*stats = (struct tap_stats){ 0 };
@@ -491,14 +438,12 @@ static bool add_up(const struct slot *s, struct tap_stats *stats)
 		/* counted in this order by copy(), so never more than passed */
 		stats->lost += atomic_load(&s->counters[i].lost);
 		stats->passed += atomic_load(&s->counters[i].passed);
-		out += atomic_load(&s->counters[i].turned);
-		stats->seen += atomic_load(&s->counters[i].filtered);
+		out += atomic_load(&s->counters[i].filtered);
 	}
 	out += stats->passed;
 	for (i = 0; i < TAP_SHARDS; i++)
-		in += atomic_load(&s->counters[i].entered);
-	stats->seen += in;
-	return out == in;
+		stats->seen += atomic_load(&s->counters[i].entered);
+	return out == stats->seen;
 }
 
 /*
@@ -544,7 +489,6 @@ int tap_open(const struct tap_config *config, struct ring *rings)
 		sched_yield();
 	atomic_store(&s->lost_pending, 0);
 	s->config = *config;
-	gate_set(&s->gate, config);
 	atomic_store(&s->rings, rings);
 	atomic_fetch_or(&open_slots, 1u << i);
 out:
