@@ -88,9 +88,11 @@ enum {
 enum {
 	CLASS_SUBN_LID = 0x01,
 	CLASS_SUBN_ADM = 0x03,
+	CLASS_BM = 0x05,
 	CLASS_DEV_MGMT = 0x06,
 	CLASS_DEV_ADM = 0x10,
 	CLASS_BIS = 0x12,
+	CLASS_CC = 0x21,	/* congestion control */
 	CLASS_VENDOR2_FIRST = 0x30,	/* vendor range 2, with an OUI */
 	CLASS_VENDOR2_LAST = 0x4f,
 	CLASS_SUBN_DIR = 0x81,
@@ -167,6 +169,8 @@ struct mad_peer {
  */
 struct sa_condition {
 	bool known;
+	bool judged;		/* in a capture file: the next one is all */
+	uint8_t silence;	/* enum sa_reason: what sa_silence() said */
 	uint8_t sm_state;	/* IB_SMINFO_STATE_* */
 	bool first_sweep;	/* first_time_master_sweep */
 	uint64_t sa_key;	/* host byte order */
@@ -187,6 +191,16 @@ static inline bool mad_is_dropped(const uint8_t *mad, bool sent)
 	return !sent && mad[MAD_BASE_VERSION] != 1;
 }
 
+/* The way of a MAD, as far as it is known, else zeroes. Host byte order. */
+struct mad_route {
+	uint64_t port_guid;	/* of the local port */
+	uint16_t local_lid;
+	uint8_t sl;
+	uint8_t hop_limit;	/* the next three with a GRH */
+	uint8_t traffic_class;
+	uint32_t flow_label;
+};
+
 /* One captured MAD or message. Points to the bytes, owns nothing. */
 struct mad_capture {
 	const uint8_t *data;	/* at least MAD_HDR_SIZE bytes */
@@ -201,6 +215,9 @@ struct mad_capture {
 				 * sent response says of its completion is final */
 	enum mad_completion completion;
 	struct mad_peer peer;
+	struct mad_route route;
+	uint64_t lost;		/* captures, just before this one */
+	bool sm_key_hidden;	/* it had an SM_Key, which is zeroed here */
 	struct sa_condition condition;	/* of received SA requests */
 };
 

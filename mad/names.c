@@ -13,11 +13,9 @@
 
 enum {
 	CLASS_PERF = 0x04,
-	CLASS_BM = 0x05,
 	CLASS_DEV_MGT = 0x06,
 	CLASS_COM_MGT = 0x07,
 	CLASS_SNMP = 0x08,
-	CLASS_CC = 0x21,
 };
 
 struct name {

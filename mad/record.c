@@ -127,7 +127,8 @@ static void read_request(struct sa_request *q, const struct sa_record *sa)
 	q->attr_id = mad_get16(mad + MAD_ATTR_ID);
 	if (sa->len >= SA_SM_KEY + 8) {
 		q->has_sm_key = true;
-		q->sm_key_used = mad_get64(mad + SA_SM_KEY) != 0;
+		q->sm_key_used = sa->sm_key_hidden ||
+				 mad_get64(mad + SA_SM_KEY) != 0;
 	}
 	if (sa->len >= SA_COMPONENT_MASK + 8) {
 		q->has_mask = true;

@@ -51,6 +51,7 @@ struct sa_record {
 	bool sent;		/* by OpenSM: a Report to a subscriber */
 	const uint8_t *mad;	/* the request's first bytes */
 	size_t len;		/* >= MAD_HDR_SIZE, MAD_SIZE at most */
+	bool sm_key_hidden;	/* it had an SM_Key, which is zeroed in `mad` */
 	enum sa_outcome outcome;
 	enum sa_reason reason;
 	bool has_response;	/* the next four are of a response */

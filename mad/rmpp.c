@@ -156,8 +156,8 @@ static uint64_t elapsed(uint64_t now, uint64_t then)
  * MADs
  */
 
-/* Where data begins (ib_get_mad_data_offset); 0 for a class without RMPP. */
-static size_t data_offset(uint8_t mgmt_class)
+/* ib_get_mad_data_offset */
+size_t rmpp_data_offset(uint8_t mgmt_class)
 {
 	switch (mgmt_class) {
 	case CLASS_SUBN_ADM:
@@ -834,7 +834,7 @@ static enum rmpp_result put_data(struct rmpp *r, const struct mad_capture *cap,
 	s.number = mad_get32(cap->data + RMPP_SEGMENT);
 	s.payload = mad_get32(cap->data + RMPP_PAYLOAD);
 	s.is_last = flags_of(cap) & RMPP_FLAG_LAST;
-	s.offset = data_offset(cap->data[MAD_CLASS]);
+	s.offset = rmpp_data_offset(cap->data[MAD_CLASS]);
 	if (!s.number ||
 	    (s.number == 1) != !!(flags_of(cap) & RMPP_FLAG_FIRST)) {
 		refuse(r, cap, RMPP_STATUS_BAD_SEG);
@@ -1037,7 +1037,7 @@ enum rmpp_result rmpp_put(struct rmpp *r, const struct mad_capture *cap,
 	expire(r, cap->mono_ns);
 
 	if (cap->size != MAD_SIZE || cap->len <= RMPP_STATUS ||
-	    cap->len > MAD_SIZE || !data_offset(cap->data[MAD_CLASS]) ||
+	    cap->len > MAD_SIZE || !rmpp_data_offset(cap->data[MAD_CLASS]) ||
 	    !(flags_of(cap) & RMPP_FLAG_ACTIVE))
 		return RMPP_NONE;
 	/* In the order of ib_process_rmpp_recv_wc. */
@@ -1063,7 +1063,7 @@ enum rmpp_result rmpp_put(struct rmpp *r, const struct mad_capture *cap,
 
 bool rmpp_is_control(const uint8_t *mad, size_t len)
 {
-	return len == MAD_SIZE && data_offset(mad[MAD_CLASS]) &&
+	return len == MAD_SIZE && rmpp_data_offset(mad[MAD_CLASS]) &&
 	       mad[RMPP_FLAGS] & RMPP_FLAG_ACTIVE &&
 	       mad[RMPP_TYPE] >= RMPP_ACK && mad[RMPP_TYPE] <= RMPP_ABORT;
 }

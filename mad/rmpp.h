@@ -154,6 +154,9 @@ void rmpp_tick(struct rmpp *r, uint64_t mono_ns);
 /* The end, or captures will no longer follow: give up everything. */
 void rmpp_flush(struct rmpp *r);
 
+/* Where data begins in a MAD of the class; 0 for a class without RMPP. */
+size_t rmpp_data_offset(uint8_t mgmt_class);
+
 /* An ACK, STOP or ABORT, of a class that has RMPP? */
 bool rmpp_is_control(const uint8_t *mad, size_t len);
 

@@ -67,6 +67,7 @@ struct entry {
 	uint64_t last_ns;	/* of the last copy */
 	uint64_t answer_ns;
 	uint64_t answer_thread;
+	bool sm_key_hidden;
 	enum sa_reason silence;	/* by the condition of the last copy */
 	uint32_t retries;
 	uint32_t owed;		/* copies without an answer yet */
@@ -232,6 +233,7 @@ static void emit_sa(struct transactions *t, const struct entry *e,
 	sa->sent = e->sent;
 	sa->mad = e->mad;
 	sa->len = e->len;
+	sa->sm_key_hidden = e->sm_key_hidden;
 	sa->outcome = outcome;
 	sa->reason = reason;
 	sa->retries = e->retries;
@@ -368,6 +370,7 @@ static void fill(struct entry *e, const struct mad_capture *cap)
 	e->old_answered = false;
 	e->len = cap->len < MAD_SIZE ? (uint16_t)cap->len : MAD_SIZE;
 	memcpy(e->mad, cap->data, e->len);
+	e->sm_key_hidden = cap->sm_key_hidden;
 }
 
 static struct entry *add(struct transactions *t, struct bucket *bucket,
@@ -1058,6 +1061,8 @@ enum sa_reason sa_silence(const struct sa_condition *cond, const uint8_t *mad,
 	const struct sa_attribute *attr;
 	uint64_t sm_key;
 
+	if (cond->judged)
+		return (enum sa_reason)cond->silence;
 	if (!cond->known || len < MAD_HDR_SIZE)
 		return SA_REASON_NONE;
 	if (cond->sm_state != SM_STATE_MASTER)

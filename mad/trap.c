@@ -444,3 +444,18 @@ size_t trap_text(char *buf, size_t size, const uint8_t *notice, size_t len,
 	add_details(&w, notice, len, trap, show_keys);
 	return w.len;
 }
+
+bool trap_key(const uint8_t *notice, size_t len, size_t *offset, size_t *size)
+{
+	const struct trap *trap = find_trap(trap_number(notice, len));
+	size_t i;
+
+	for (i = 0; trap && i < trap->n_fields; i++) {
+		if (trap->fields[i].kind != FIELD_KEY)
+			continue;
+		*offset = NOTICE_DETAILS + trap->fields[i].offset / 8u;
+		*size = trap->fields[i].width / 8u;
+		return true;
+	}
+	return false;
+}

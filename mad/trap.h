@@ -33,4 +33,10 @@ size_t trap_text(char *buf, size_t size, const uint8_t *notice, size_t len,
 /* A generic notice's trap number, or -1 for a vendor's one or a cut one. */
 int trap_number(const uint8_t *notice, size_t len);
 
+/*
+ * Where a key lies in the notice, in bytes from its start; false when there
+ * is none. One that was cut may have it all the same.
+ */
+bool trap_key(const uint8_t *notice, size_t len, size_t *offset, size_t *size);
+
 #endif /* OSMSNOOP_TRAP_H */

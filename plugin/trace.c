@@ -140,6 +140,25 @@ static void fill_peer(struct mad_peer *peer, const osm_mad_addr_t *addr,
 		       sizeof(peer->gid));
 }
 
+static void fill_route(struct mad_route *route, const osm_mad_addr_t *addr,
+		       const osm_snoop_info_t *info, uint8_t mgmt_class)
+{
+	const ib_grh_t *grh = &addr->addr_type.gsi.grh_info;
+	uint32_t ver_class_flow = cl_ntoh32(grh->ver_class_flow);
+
+	memset(route, 0, sizeof(*route));
+	route->port_guid = cl_ntoh64(info->port_guid);
+	route->local_lid = cl_ntoh16(info->local_lid);
+	if (mad_is_smp(mgmt_class))
+		return;
+	route->sl = addr->addr_type.gsi.service_level;
+	if (!addr->addr_type.gsi.global_route)
+		return;
+	route->hop_limit = grh->hop_limit;
+	route->traffic_class = (uint8_t)(ver_class_flow >> 20);
+	route->flow_label = ver_class_flow & 0xfffff;
+}
+
 static void fill_condition(const struct trace *t, struct sa_condition *c,
 			   const uint64_t *samples)
 {
@@ -212,6 +231,7 @@ static void capture(osm_madw_t *p_madw, const osm_snoop_info_t *p_info,
 		.above_rmpp = p_info->source == OSM_SNOOP_SOURCE_TAP,
 		.thread = p_info->thread,
 		.completion = completion_of(p_madw->status),
+		.lost = p_info->lost,
 	};
 
 	pthread_mutex_lock(&t->mutex);
@@ -219,6 +239,8 @@ static void capture(osm_madw_t *p_madw, const osm_snoop_info_t *p_info,
 		t->too_short++;
 	} else {
 		fill_peer(&cap.peer, &p_madw->mad_addr, cap.data[MAD_CLASS]);
+		fill_route(&cap.route, &p_madw->mad_addr, p_info,
+			   cap.data[MAD_CLASS]);
 		/* both are of this process, and note OpenSM's state */
 		if (p_info->source == OSM_SNOOP_SOURCE_TAP ||
 		    p_info->source == OSM_SNOOP_SOURCE_KERNEL)
