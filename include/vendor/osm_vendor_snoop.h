@@ -123,10 +123,11 @@ typedef struct _osm_snoop_bind_info {
 * FIELDS
 *	size
 *		sizeof(osm_snoop_bind_info_t) of the caller. The structure
-*		grows at its end. One that is larger than this library's (up
-*		to 4096 bytes) is taken when all beyond is zero; of a smaller
-*		one, of an earlier version, the rest is zero; nothing beyond
-*		size is read.
+*		grows at its end. Accepted are 72, the first layout, which
+*		ends with p_samples, and 88, this one: missing members are
+*		zero, and nothing beyond size is read. A larger one, of a
+*		later version (up to 4096 bytes), is taken when all beyond
+*		this layout is zero.
 *
 *	port_guid
 *		Network byte order. 0 is the default port; for TAP, every
@@ -170,9 +171,12 @@ typedef struct _osm_snoop_bind_info {
 *		may be a little before or after. Copied.
 *
 *	message_max, messages_max
-*		Bytes of one message, and of all that are put together at a
-*		time; 0 means 16 MiB and 256 MiB. What would be more is given
-*		up. KERNEL with OSM_SNOOP_REASSEMBLE only.
+*		Bytes of one message, and of all that is held to put messages
+*		together, buffers and all: a message of message_max wants more
+*		than that. 256 bytes to 1 GiB, and message_max not more than
+*		messages_max; 0 means 16 MiB and 256 MiB, or the other one
+*		where that would not agree. What would be more is given up.
+*		KERNEL with OSM_SNOOP_REASSEMBLE only.
 *****/
 
 /* Bits of osm_snoop_info_t.direction */
