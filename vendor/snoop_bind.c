@@ -409,6 +409,7 @@ static void bind_end(struct snoop_bind *b)
 			    b->last.lost_ring -
 			    atomic_load(&b->delivered) -
 			    atomic_load(&b->lost_memory);
+	b->last.ring_bytes = 0;		/* lost_late has them */
 	b->state = NULL;
 	b->in_use = false;
 	b->unbinds++;
