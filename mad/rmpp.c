@@ -174,6 +174,38 @@ size_t rmpp_data_offset(uint8_t mgmt_class)
 	}
 }
 
+/* One MAD with RMPP, as far as it was captured? */
+static bool is_rmpp(const uint8_t *mad, size_t len)
+{
+	return len > RMPP_STATUS && len <= MAD_SIZE &&
+	       rmpp_data_offset(mad[MAD_CLASS]) &&
+	       mad[RMPP_FLAGS] & RMPP_FLAG_ACTIVE;
+}
+
+/*
+ * The RMPPStatus by which the kernel refuses it, in the order of
+ * ib_process_rmpp_recv_wc and process_rmpp_data; 0 when it does not.
+ */
+static uint8_t refusal_of(const uint8_t *mad, size_t len)
+{
+	uint32_t number;
+
+	if (mad[RMPP_VERSION] != 1)
+		return RMPP_STATUS_UNV;
+	if (mad[RMPP_TYPE] < RMPP_DATA || mad[RMPP_TYPE] > RMPP_ABORT)
+		return RMPP_STATUS_BADT;
+	if (mad[RMPP_TYPE] != RMPP_DATA)
+		return 0;
+	if (mad[RMPP_STATUS])
+		return RMPP_STATUS_BAD_STATUS;
+	if (len < RMPP_DATA_OFFSET)
+		return 0;
+	number = mad_get32(mad + RMPP_SEGMENT);
+	if (!number || (number == 1) != !!(mad[RMPP_FLAGS] & RMPP_FLAG_FIRST))
+		return RMPP_STATUS_BAD_SEG;
+	return 0;
+}
+
 static uint8_t flags_of(const struct mad_capture *cap)
 {
 	return cap->data[RMPP_FLAGS];
@@ -823,10 +855,6 @@ static enum rmpp_result put_data(struct rmpp *r, const struct mad_capture *cap,
 	struct transfer *t;
 	struct key key;
 
-	if (cap->data[RMPP_STATUS]) {
-		refuse(r, cap, RMPP_STATUS_BAD_STATUS);
-		return RMPP_PART;
-	}
 	if (cap->len < RMPP_DATA_OFFSET) {
 		take_headless(r, cap);
 		return RMPP_PART;
@@ -835,11 +863,6 @@ static enum rmpp_result put_data(struct rmpp *r, const struct mad_capture *cap,
 	s.payload = mad_get32(cap->data + RMPP_PAYLOAD);
 	s.is_last = flags_of(cap) & RMPP_FLAG_LAST;
 	s.offset = rmpp_data_offset(cap->data[MAD_CLASS]);
-	if (!s.number ||
-	    (s.number == 1) != !!(flags_of(cap) & RMPP_FLAG_FIRST)) {
-		refuse(r, cap, RMPP_STATUS_BAD_SEG);
-		return RMPP_PART;
-	}
 
 	make_key(&key, cap, cap->sent, cap->data[MAD_METHOD]);
 	t = find(r, &key);
@@ -1033,39 +1056,36 @@ void rmpp_flush(struct rmpp *r)
 enum rmpp_result rmpp_put(struct rmpp *r, const struct mad_capture *cap,
 			  struct mad_capture *whole, uint32_t *segments)
 {
+	uint8_t refusal;
+
 	drop_whole(r);
 	expire(r, cap->mono_ns);
 
-	if (cap->size != MAD_SIZE || cap->len <= RMPP_STATUS ||
-	    cap->len > MAD_SIZE || !rmpp_data_offset(cap->data[MAD_CLASS]) ||
-	    !(flags_of(cap) & RMPP_FLAG_ACTIVE))
+	if (cap->size != MAD_SIZE || !is_rmpp(cap->data, cap->len))
 		return RMPP_NONE;
-	/* In the order of ib_process_rmpp_recv_wc. */
-	if (cap->data[RMPP_VERSION] != 1) {
-		refuse(r, cap, RMPP_STATUS_UNV);
+	if (cap->sent && cap->completion != MAD_OK &&
+	    cap->data[RMPP_TYPE] == RMPP_DATA)
+		return fail(r, cap);
+	refusal = refusal_of(cap->data, cap->len);
+	if (refusal) {
+		refuse(r, cap, refusal);
 		return RMPP_PART;
 	}
-	switch (cap->data[RMPP_TYPE]) {
-	case RMPP_DATA:
-		if (cap->sent && cap->completion != MAD_OK)
-			return fail(r, cap);
+	if (cap->data[RMPP_TYPE] == RMPP_DATA)
 		return put_data(r, cap, whole, segments);
-	case RMPP_ACK:
-	case RMPP_STOP:
-	case RMPP_ABORT:
-		put_control(r, cap);
-		return RMPP_PART;
-	default:
-		refuse(r, cap, RMPP_STATUS_BADT);
-		return RMPP_PART;
-	}
+	put_control(r, cap);
+	return RMPP_PART;
 }
 
 bool rmpp_is_control(const uint8_t *mad, size_t len)
 {
-	return len == MAD_SIZE && rmpp_data_offset(mad[MAD_CLASS]) &&
-	       mad[RMPP_FLAGS] & RMPP_FLAG_ACTIVE &&
-	       mad[RMPP_TYPE] >= RMPP_ACK && mad[RMPP_TYPE] <= RMPP_ABORT;
+	return is_rmpp(mad, len) && mad[RMPP_TYPE] >= RMPP_ACK &&
+	       mad[RMPP_TYPE] <= RMPP_ABORT;
+}
+
+bool rmpp_is_malformed(const uint8_t *mad, size_t len)
+{
+	return is_rmpp(mad, len) && refusal_of(mad, len);
 }
 
 void rmpp_get_stats(const struct rmpp *r, struct rmpp_stats *stats)

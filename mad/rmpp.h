@@ -160,6 +160,9 @@ size_t rmpp_data_offset(uint8_t mgmt_class);
 /* An ACK, STOP or ABORT, of a class that has RMPP? */
 bool rmpp_is_control(const uint8_t *mad, size_t len);
 
+/* Refused by the kernel, as RMPP_MALFORMED says? */
+bool rmpp_is_malformed(const uint8_t *mad, size_t len);
+
 void rmpp_get_stats(const struct rmpp *r, struct rmpp_stats *stats);
 
 /* "aborted", "timed_out", ...: stable, for records and metrics. */

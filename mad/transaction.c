@@ -52,6 +52,13 @@ enum state {
 	TRAPPED,	/* a trap that waits for its TrapRepress */
 };
 
+/* What an SA response says. */
+struct answer {
+	uint16_t status;
+	uint32_t records;
+	uint32_t bytes;
+};
+
 struct entry {
 	TAILQ_ENTRY(entry) in_list;	/* of the entry's state, or free */
 	LIST_ENTRY(entry) in_bucket;
@@ -79,10 +86,9 @@ struct entry {
 	uint32_t old_owed;
 	uint64_t old_last_ns;
 	bool old_answered;
+	struct answer old_answer;
 
-	uint16_t status;
-	uint32_t records;
-	uint32_t bytes;
+	struct answer answer;
 
 	uint16_t len;
 	uint8_t mad[MAD_SIZE];
@@ -239,9 +245,9 @@ static void emit_sa(struct transactions *t, const struct entry *e,
 	sa->retries = e->retries;
 	if (outcome == SA_ANSWERED) {
 		sa->has_response = true;
-		sa->status = e->status;
-		sa->records = e->records;
-		sa->bytes = e->bytes;
+		sa->status = e->answer.status;
+		sa->records = e->answer.records;
+		sa->bytes = e->answer.bytes;
 		sa->latency_ns = elapsed(e->answer_ns, e->asked_ns);
 		t->stats.answered++;
 	} else if (outcome == SA_UNANSWERED) {
@@ -480,12 +486,14 @@ static void start_again(struct transactions *t, struct entry *e,
 {
 	uint32_t owed = answers_owed(e) + e->old_owed;
 	uint64_t last_ns = e->last_ns;
+	struct answer answer = e->answer;
 	bool answered = e->answered && (!e->old_owed || e->old_answered);
 
 	fill(e, cap);
 	e->old_owed = owed;
 	e->old_last_ns = last_ns;
 	e->old_answered = answered;
+	e->old_answer = answer;
 	move_to(t, e, OUTSTANDING);
 }
 
@@ -629,18 +637,6 @@ static struct entry *find_expecting(const struct transactions *t,
 }
 
 /*
- * Every response is in some record. Answers to the copies that a transaction
- * counts are part of it when it was reported as answered. When it was reported
- * otherwise they are not: each has a record of its own.
- */
-static void take_further(struct transactions *t, bool answered,
-			 const struct mad_capture *cap)
-{
-	if (!answered)
-		emit_mad(t, RECORD_MAD, cap);
-}
-
-/*
  * What the vendor layer is given: SA header and records. A MAD from the wire is
  * padded to 256 bytes.
  */
@@ -657,15 +653,53 @@ static uint32_t count_bytes(const struct mad_capture *cap, uint16_t status,
 	return bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
 }
 
+static struct answer answer_of(const struct mad_capture *cap)
+{
+	struct answer a = { .status = mad_get16(cap->data + MAD_STATUS) };
+
+	a.records = count_records(cap, a.status);
+	a.bytes = count_bytes(cap, a.status, a.records);
+	return a;
+}
+
+static bool same_answer(const struct answer *a, const struct answer *b)
+{
+	return a->status == b->status && a->records == b->records &&
+	       a->bytes == b->bytes;
+}
+
+/*
+ * Every response is in some record. Answers to the copies that a transaction
+ * counts are part of it when it was reported as answered, and the same was
+ * answered. A copy of a Delete may be told something else: that is reported as
+ * the first was. When it was reported otherwise they are not part of it: each
+ * has a record of its own.
+ */
+static void take_further(struct transactions *t, struct entry *e, bool answered,
+			 const struct answer *reported,
+			 const struct mad_capture *cap)
+{
+	struct entry copy = *e;
+
+	if (!answered) {
+		emit_mad(t, RECORD_MAD, cap);
+		return;
+	}
+	copy.answer = answer_of(cap);
+	copy.answer_ns = cap->mono_ns;
+	if (!same_answer(&copy.answer, reported))
+		emit_sa(t, &copy, SA_ANSWERED, SA_REASON_NONE);
+}
+
 static void take_late_answer(struct transactions *t, struct entry *e,
 			     const struct mad_capture *cap)
 {
 	if (answers_owed(e)) {
 		e->owed--;
-		take_further(t, e->answered, cap);
+		take_further(t, e, e->answered, &e->answer, cap);
 	} else {
 		e->old_owed--;
-		take_further(t, e->old_answered, cap);
+		take_further(t, e, e->old_answered, &e->old_answer, cap);
 	}
 	if (!may_be_answered(t, e, cap->mono_ns))
 		release(t, e);
@@ -681,9 +715,7 @@ static void take_answer(struct transactions *t, struct entry *e,
 	e->owed--;
 	e->answer_ns = cap->mono_ns;
 	e->answer_thread = cap->thread;
-	e->status = mad_get16(cap->data + MAD_STATUS);
-	e->records = count_records(cap, e->status);
-	e->bytes = count_bytes(cap, e->status, e->records);
+	e->answer = answer_of(cap);
 	if (cap->sent && cap->thread)
 		move_to(t, e, HELD);
 	else

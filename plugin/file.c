@@ -426,20 +426,48 @@ static bool may_replace(struct file *f, const char *path)
 		    path, f->path);
 }
 
+static void rotated_name(const struct file *f, uint32_t number, char *name,
+			 size_t size)
+{
+	if (number)
+		snprintf(name, size, "%s.%" PRIu32, f->path, number);
+	else
+		snprintf(name, size, "%s", f->path);
+}
+
 static bool may_rotate(struct file *f)
 {
 	char path[PATH_MAX + 16];
 	uint32_t i;
 
 	for (i = 1; i < f->max_files; i++) {
-		snprintf(path, sizeof(path), "%s.%" PRIu32, f->path, i);
+		rotated_name(f, i, path, sizeof(path));
 		if (!may_replace(f, path))
 			return false;
 	}
 	return true;
 }
 
-/* path -> path.1 -> path.2 ..., the oldest goes. */
+/* The first number that is free, or the last, whose file is to go. */
+static uint32_t first_gap(const struct file *f)
+{
+	char name[PATH_MAX + 16];
+	struct stat st;
+	uint32_t i;
+
+	for (i = 1; i < f->max_files - 1; i++) {
+		rotated_name(f, i, name, sizeof(name));
+		if (lstat(name, &st) && errno == ENOENT)
+			break;
+	}
+	return i;
+}
+
+/*
+ * path -> path.1 -> path.2 ..., the oldest goes. Where one of them cannot be
+ * renamed, it is tried again and again: what is behind the gap that it left
+ * the first time stays where it is.
+ */
 static bool rotate(struct file *f)
 {
 	char from[PATH_MAX + 16], to[PATH_MAX + 16];
@@ -451,13 +479,9 @@ static bool rotate(struct file *f)
 		return !unlink(f->path) ||
 		       fail(f, "%s: cannot be removed: %s", f->path,
 			    strerror(errno));
-	for (i = f->max_files - 1; i > 0; i--) {
-		snprintf(to, sizeof(to), "%s.%" PRIu32, f->path, i);
-		if (i > 1)
-			snprintf(from, sizeof(from), "%s.%" PRIu32, f->path,
-				 i - 1);
-		else
-			snprintf(from, sizeof(from), "%s", f->path);
+	for (i = first_gap(f); i > 0; i--) {
+		rotated_name(f, i, to, sizeof(to));
+		rotated_name(f, i - 1, from, sizeof(from));
 		if (rename(from, to) && errno != ENOENT)
 			return fail(f, "%s: cannot be renamed to %s: %s", from,
 				    to, strerror(errno));

@@ -440,7 +440,7 @@ const struct option options_table[OPTIONS_COUNT] = {
 	  "where captures come from; auto is kernel where the kernel has it, else tap",
 	  parse_source },
 	{ "filter", "(null)",
-	  "(null) or filters with ';' between, each of class:NAME|N, version:N, attr:NAME|N, oui:0xN and errors with ',' between; version and attr need a class, oui one of 0x30 to 0x4f; at most 64",
+	  "(null) or filters with ';' between, each of class:NAME|N, version:N, attr:NAME|N, oui:0xN and errors with ',' between; version and attr need a class, oui one of 0x30 to 0x4f; at most 64, with source kernel 32",
 	  "capture only MADs that pass one of these umad filters",
 	  parse_filter },
 	{ "log", "audit", "none, audit or all",

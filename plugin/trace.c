@@ -13,6 +13,7 @@
 #include "event.h"
 #include "fabric.h"
 #include "names.h"
+#include "rmpp.h"
 #include "sink.h"
 #include "storm.h"
 #include "thread.h"
@@ -199,6 +200,14 @@ static void count(struct mad_counts *counts, const struct mad_capture *cap)
 		--*n;
 }
 
+/* Dropped there, or of RMPP, which it does itself. */
+static bool is_for_the_kernel(const struct mad_capture *cap)
+{
+	return mad_is_dropped(cap->data, cap->sent) ||
+	       rmpp_is_malformed(cap->data, cap->len) ||
+	       rmpp_is_control(cap->data, cap->len);
+}
+
 static void handle_events(struct trace *t, uint64_t until_mono_ns);
 
 static void handle_capture(struct trace *t, const struct mad_capture *cap)
@@ -209,7 +218,7 @@ static void handle_capture(struct trace *t, const struct mad_capture *cap)
 	handle_events(t, cap->mono_ns);
 	t->last_mono_ns = cap->mono_ns;
 	/* what OpenSM does not get it does not count */
-	if (cap->above_rmpp || !mad_is_dropped(cap->data, cap->sent))
+	if (cap->above_rmpp || !is_for_the_kernel(cap))
 		count(&t->captured, cap);
 	sinks_capture(t->sinks, cap);
 	if (request)

@@ -227,7 +227,9 @@ int main(int argc, char **argv)
 		errx(1, "no vendor layer");
 	sa = osmv_bind_sa(vend, &pool, info.port_guid);
 	if (sa == OSM_BIND_INVALID_HANDLE)
-		errx(number['p'] ? 2 : 1, "-p: none of what ibstat -p lists");
+		errx(number['p'] ? 2 : 1, number['p'] ?
+		     "-p: none of what ibstat -p lists" :
+		     "no active InfiniBand port");
 	h_snoop = osm_vendor_snoop_bind(vend, &info, &pool, on_mad, &pool);
 	if (h_snoop == OSM_BIND_INVALID_HANDLE)
 		errx(1, "cannot snoop: %s", osm_vendor_snoop_strerror());

@@ -18,10 +18,13 @@ enum {
 	RING_DEFAULT = 16 * 1024 * 1024,
 	RING_MIN = 64 * 1024,
 	RING_MAX = 1024 * 1024 * 1024,
-	/* osm_snoop_bind_info_t without what was added later */
-	INFO_MIN = offsetof(osm_snoop_bind_info_t, message_max),
+	/* osm_snoop_bind_info_t as it was first, without what came later */
+	INFO_FIRST = offsetof(osm_snoop_bind_info_t, message_max),
 	/* a larger osm_snoop_bind_info_t is no structure but a stray number */
 	INFO_MAX = 4096,
+	MESSAGE_DEFAULT = 16 * 1024 * 1024,
+	MESSAGES_DEFAULT = 256 * 1024 * 1024,
+	MESSAGES_MAX = 1024 * 1024 * 1024,
 	/* of one vendor object, before the oldest of them is used again */
 	ENDED_KEPT = 64,
 };
@@ -216,10 +219,49 @@ static bool sample_is_valid(const osm_snoop_sample_t *s)
 	       (uintptr_t)s->p_variable % s->size == 0;
 }
 
+static bool array_is_valid(const void *p, const char *name, uint32_t count,
+			   uint32_t max)
+{
+	if (count > max)
+		snoop_error("%u %ss: 0 to %u are accepted", count, name, max);
+	else if (count && !p)
+		snoop_error("p_%ss is NULL but %s_count is %u", name, name,
+			    count);
+	else
+		return true;
+	return false;
+}
+
+/* The default of either gives way to what the caller says of the other. */
+static bool check_messages(osm_snoop_bind_info_t *info)
+{
+	const size_t one = info->message_max, all = info->messages_max;
+	const size_t most = all ? all : MESSAGES_MAX;
+
+	if (all && (all < MAD_SIZE || all > MESSAGES_MAX)) {
+		snoop_error("messages_max is %zu: %d to %d are accepted", all,
+			    MAD_SIZE, MESSAGES_MAX);
+		return false;
+	}
+	if (one && (one < MAD_SIZE || one > most)) {
+		snoop_error("message_max is %zu: %d to %zu%s are accepted", one,
+			    MAD_SIZE, most, all ? " (messages_max)" : "");
+		return false;
+	}
+	if (!all)
+		info->messages_max = one > MESSAGES_DEFAULT ? one :
+							      MESSAGES_DEFAULT;
+	if (!one)
+		info->message_max = most < MESSAGE_DEFAULT ? most :
+							     MESSAGE_DEFAULT;
+	return true;
+}
+
 /*
  * A caller that was built with a later header has a larger structure: what it
  * does not use is zero there, and then this library can serve it. One with an
- * earlier header has a smaller one: the rest is zero.
+ * earlier header has a smaller one: the rest is zero. No header has one that
+ * ends elsewhere.
  */
 static ib_api_status_t info_copy(const osm_snoop_bind_info_t *p_info,
 				 osm_snoop_bind_info_t *info)
@@ -227,14 +269,9 @@ static ib_api_status_t info_copy(const osm_snoop_bind_info_t *p_info,
 	const uint8_t *bytes = (const uint8_t *)p_info;
 	size_t size = p_info->size, i;
 
-	if (size < INFO_MIN) {
-		snoop_error("osm_snoop_bind_info_t.size is %zu, this library needs %zu",
-			    size, (size_t)INFO_MIN);
-		return IB_INVALID_PARAMETER;
-	}
-	if (size > INFO_MAX) {
-		snoop_error("osm_snoop_bind_info_t.size is %zu, at most %d are accepted",
-			    size, INFO_MAX);
+	if (size != INFO_FIRST && (size < sizeof(*info) || size > INFO_MAX)) {
+		snoop_error("osm_snoop_bind_info_t.size is %zu: accepted are %zu, and %zu to %d",
+			    size, (size_t)INFO_FIRST, sizeof(*info), INFO_MAX);
 		return IB_INVALID_PARAMETER;
 	}
 	for (i = sizeof(*info); i < size; i++)
@@ -266,20 +303,11 @@ static ib_api_status_t info_check(const osm_snoop_bind_info_t *p_info,
 	}
 	if (!(info->flags & both))
 		info->flags |= both;
-	if (info->filter_count > OSM_SNOOP_MAX_FILTERS ||
-	    (info->filter_count && !info->p_filters)) {
-		snoop_error("%u filters at %p: 0 to %d are accepted",
-			    info->filter_count, (const void *)info->p_filters,
-			    OSM_SNOOP_MAX_FILTERS);
+	if (!array_is_valid(info->p_filters, "filter", info->filter_count,
+			    OSM_SNOOP_MAX_FILTERS) ||
+	    !array_is_valid(info->p_samples, "sample", info->sample_count,
+			    OSM_SNOOP_MAX_SAMPLES))
 		return IB_INVALID_PARAMETER;
-	}
-	if (info->sample_count > OSM_SNOOP_MAX_SAMPLES ||
-	    (info->sample_count && !info->p_samples)) {
-		snoop_error("%u samples at %p: 0 to %d are accepted",
-			    info->sample_count, (const void *)info->p_samples,
-			    OSM_SNOOP_MAX_SAMPLES);
-		return IB_INVALID_PARAMETER;
-	}
 	for (i = 0; i < info->sample_count; i++)
 		if (!sample_is_valid(&info->p_samples[i])) {
 			snoop_error("sample %u: %u bytes at %p; accepted are 1, 2, 4 or 8 bytes, aligned",
@@ -299,6 +327,8 @@ static ib_api_status_t info_check(const osm_snoop_bind_info_t *p_info,
 			    info->snap_length, MAD_HDR_SIZE);
 		return IB_INVALID_PARAMETER;
 	}
+	if (!check_messages(info))
+		return IB_INVALID_PARAMETER;
 	return IB_SUCCESS;
 }
 
@@ -379,6 +409,7 @@ static void bind_end(struct snoop_bind *b)
 			    b->last.lost_ring -
 			    atomic_load(&b->delivered) -
 			    atomic_load(&b->lost_memory);
+	b->last.ring_bytes = 0;		/* lost_late has them */
 	b->state = NULL;
 	b->in_use = false;
 	b->unbinds++;

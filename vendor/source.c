@@ -2,6 +2,7 @@
 /* Which sources there are, by name, and which one a bind gets. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <vendor/osm_vendor_snoop.h>
 
@@ -43,6 +44,12 @@ const char *osm_vendor_snoop_source_name(osm_snoop_source_t source)
 {
 	return (unsigned)source < sizeof(names) / sizeof(names[0]) ?
 		       names[source] : NULL;
+}
+
+void source_quote(char text[SOURCE_QUOTED], const char *arg)
+{
+	snprintf(text, SOURCE_QUOTED, "\"%.64s%s\"", arg,
+		 strlen(arg) > 64 ? "..." : "");
 }
 
 static const struct source *source_find(osm_snoop_source_t id)

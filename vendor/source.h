@@ -65,4 +65,9 @@ extern const struct source *const source_table[];
 const struct source *source_open(osm_vendor_t *p_vend,
 				 osm_snoop_bind_info_t *info, void **state);
 
+enum { SOURCE_QUOTED = 64 + sizeof("\"...\"") };
+
+/* A source_arg for a message: in quotes, with "..." where it is cut. */
+void source_quote(char text[SOURCE_QUOTED], const char *arg);
+
 #endif /* OSMSNOOP_SOURCE_H */

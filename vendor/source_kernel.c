@@ -193,26 +193,26 @@ static ib_api_status_t port_choose(struct kernel_state *k,
 				   const osm_snoop_bind_info_t *info)
 {
 	ib_net64_t guid = info->port_guid;
-	char name[UMAD_CA_NAME_LEN];
+	char name[UMAD_CA_NAME_LEN], quoted[SOURCE_QUOTED];
 	int portnum;
 
 	k->by_name = info->source_arg != NULL;
 	if (k->by_name) {
+		source_quote(quoted, info->source_arg);
 		if (!parse_port(info->source_arg, name, &portnum)) {
-			snoop_error("source argument %.64s: accepted is DEVICE[:PORT], for example mlx5_0:1",
-				    info->source_arg);
+			snoop_error("source argument %s: accepted is DEVICE[:PORT], for example mlx5_0:1",
+				    quoted);
 			return IB_INVALID_PARAMETER;
 		}
 		if (!port_set(k, name, portnum)) {
-			snoop_error("there is no InfiniBand port %.64s here",
-				    info->source_arg);
+			snoop_error("there is no InfiniBand port %s here",
+				    quoted);
 			return IB_NOT_FOUND;
 		}
 		if (!guid || guid == k->port_guid)
 			return IB_SUCCESS;
-		snoop_error("port %.64s has GUID 0x%016" PRIx64 ", not 0x%016" PRIx64,
-			    info->source_arg, cl_ntoh64(k->port_guid),
-			    cl_ntoh64(guid));
+		snoop_error("port %s has GUID 0x%016" PRIx64 ", not 0x%016" PRIx64,
+			    quoted, cl_ntoh64(k->port_guid), cl_ntoh64(guid));
 		return IB_INVALID_PARAMETER;
 	}
 	if (!guid)
@@ -227,7 +227,7 @@ static ib_api_status_t port_choose(struct kernel_state *k,
 	}
 	if (port_set(k, NULL, 0))
 		return IB_SUCCESS;
-	snoop_error("there is no InfiniBand port here");
+	snoop_error("there is no InfiniBand port here: does ibstat show one, is ib_umad loaded?");
 	return IB_NOT_FOUND;
 }
 
@@ -353,8 +353,9 @@ static ib_api_status_t port_open(struct kernel_state *k)
 	errno = 0;
 	k->port = umad_open_port(k->ca_name, k->portnum);
 	if (k->port < 0) {
-		snoop_error("%s port %d cannot be opened: %s", k->ca_name,
-			    k->portnum, strerror(errno ? errno : -k->port));
+		snoop_error("%s port %d cannot be opened: %s; is ib_umad loaded, and may you open /dev/infiniband/umad*?",
+			    k->ca_name, k->portnum,
+			    strerror(errno ? errno : -k->port));
 		k->port = -1;
 		return IB_NOT_FOUND;
 	}

@@ -115,12 +115,14 @@ static ib_api_status_t tap_source_open(osm_vendor_t *p_vend,
 		.filter_count = info->filter_count,
 		.sample_count = info->sample_count,
 	};
+	char quoted[SOURCE_QUOTED];
 	uint32_t most;
 	int error;
 
 	if (info->source_arg) {
-		snoop_error("source tap takes no source_arg, it is \"%.64s\"; accepted: NULL",
-			    info->source_arg);
+		source_quote(quoted, info->source_arg);
+		snoop_error("source tap takes no source_arg, it is %s; accepted: NULL",
+			    quoted);
 		return IB_INVALID_PARAMETER;
 	}
 	if (info->port_guid && !port_exists(info->port_guid)) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Everything here but tap_open, tap_stop, tap_close and tap_find_vendor runs on
- * the threads that keep a fabric alive, some of them under the vendor layer's
- * locks, some of them about to be cancelled. So: no lock, no allocation, no
- * log line, no call that can block, no cancellation point. The one loop that
- * may go round again, in ring_reserve, does so only because another thread
- * got ahead. Memory is touched beforehand; the clock is the vDSO's.
+ * Everything here but what tap.h declares runs on the threads that keep a
+ * fabric alive, some of them under the vendor layer's locks, some of them
+ * about to be cancelled. So: no lock, no allocation, no log line, no call that
+ * can block, no cancellation point. The one loop that may go round again, in
+ * ring_reserve, does so only because another thread got ahead. Memory is
+ * touched beforehand; the clock is the vDSO's.
  *
  * A MAD is copied before the real osm_vendor_send is called, because that
  * frees the wrapper, and before the real callback, because that owns it.
@@ -25,6 +25,7 @@
 
 #include "clock.h"
 #include "layout.h"
+#include "place.h"
 #include "sample.h"
 #include "tap.h"
 
@@ -39,28 +40,20 @@ static _Atomic(bind_fn) vendor_bind;
 static _Atomic(send_fn) vendor_send;
 
 /*
- * One snoop bind as the tap sees it. A producer counts itself in before it
- * looks at anything else, and out by one of two counters; so `entered` minus
- * these two is how many are inside, and the same numbers are the statistics.
- * They are kept by processor, that two threads do not fight over a line.
+ * One snoop bind as the tap sees it. A producer counts itself in, in its place
+ * (place.h), before it looks at anything else, and out by one of three
+ * counters; so `entered` minus these is how many are inside, and the same
+ * numbers are the statistics.
  *
  * A thread that is cancelled still counts itself out: between the two there is
  * no cancellation point, and neither OpenSM nor its vendor layer over umad
  * makes a thread's cancellation asynchronous.
  */
-struct counters {
-	_Alignas(RING_LINE) _Atomic uint64_t entered;	/* = seen */
-	_Atomic uint64_t passed;
-	_Atomic uint64_t filtered;
-	_Atomic uint64_t lost;
-};
-
 struct slot {
 	_Alignas(RING_LINE) _Atomic(struct ring *) rings; /* NULL = closed */
 	_Atomic uint64_t lost_pending;
 	struct tap_config config;
 	struct tap_stats base;		/* the counters at tap_open */
-	struct counters counters[TAP_SHARDS];
 };
 
 _Static_assert(sizeof(struct slot) <= 4096, "touch_tables leaves out pages");
@@ -69,15 +62,6 @@ static struct slot slots[TAP_MAX_BINDS];
 static _Atomic uint32_t open_slots;	/* a bit each */
 static uint32_t taken_slots;		/* open, or stopped and not closed */
 static pthread_mutex_t slots_mutex = PTHREAD_MUTEX_INITIALIZER;
-
-/*
- * MADs without a response that are on their way into umad, by processor. As
- * long as one is, it may yet turn out that it could not be sent.
- */
-static struct {
-	_Alignas(RING_LINE) _Atomic uint64_t begun;
-	_Atomic uint64_t ended;
-} sends[TAP_SHARDS];
 
 /*
  * A client of osm_vendor_bind: whom to call. Never given back, for the vendor
@@ -106,8 +90,8 @@ struct passing {
 	uint32_t original_size;
 	ib_api_status_t status;
 	bool sent;
+	uint64_t now;		/* 0 = not read yet, and cpu neither */
 	unsigned cpu;
-	uint64_t now;		/* 0 = the clock was not read yet */
 };
 
 static bool wanted(const struct tap_config *config, const struct passing *p)
@@ -142,8 +126,12 @@ static struct tap_capture *reserve(const struct tap_config *config,
 	return c;
 }
 
-static void copy(struct slot *s, struct counters *counters, struct ring *rings,
-		 struct passing *p)
+/*
+ * False when there is no room. Apart, so that what is filtered out does not
+ * pay for saving its registers.
+ */
+static __attribute__((noinline)) bool
+copy(struct slot *s, struct ring *rings, struct passing *p)
 {
 	const struct tap_config *config = &s->config;
 	uint32_t i, size = p->size, len;
@@ -152,14 +140,15 @@ static void copy(struct slot *s, struct counters *counters, struct ring *rings,
 	if (config->snap_length && size > config->snap_length)
 		size = config->snap_length;
 	len = (uint32_t)sizeof(*c) + size;
-	if (!p->now)
+	if (!p->now) {
 		p->now = clock_ns(CLOCK_MONOTONIC);
+		p->cpu = (unsigned)sched_getcpu();
+	}
 
 	c = reserve(config, rings, p->cpu, len);
 	if (!c) {
-		atomic_fetch_add(&counters->lost, 1);
 		atomic_fetch_add(&s->lost_pending, 1);
-		return;
+		return false;
 	}
 	c->monotonic_ns = p->now;
 	if (atomic_load_explicit(&s->lost_pending, memory_order_relaxed))
@@ -176,30 +165,39 @@ static void copy(struct slot *s, struct counters *counters, struct ring *rings,
 		c->samples[i] = sample_read(&config->samples[i]);
 	memcpy(c->mad, p->mad, size);
 	ring_commit(c, len);
+	return true;
+}
+
+/*
+ * Counted in before `rings` is read. So whoever tap_stop() did not see counted
+ * in sees that the bind is closed, and whoever reads rings was seen.
+ */
+static void pass_slot(unsigned slot, struct place *place, struct passing *p)
+{
+	struct place_counters *counters = &place->binds[slot];
+	struct slot *s = &slots[slot];
+	struct ring *rings;
+
+	place_in(place, &counters->entered);
+	rings = atomic_load(&s->rings);
+	if (!rings || !wanted(&s->config, p))
+		place_out(place, &counters->filtered);
+	else if (copy(s, rings, p))
+		place_out(place, &counters->kept);
+	else
+		place_out(place, &counters->lost);
 }
 
 static void pass(struct passing *p)
 {
 	uint32_t left = atomic_load_explicit(&open_slots, memory_order_acquire);
-	struct counters *counters;
-	struct ring *rings;
-	struct slot *s;
+	struct place *place;
 
 	if (!left)
 		return;
-	p->cpu = (unsigned)sched_getcpu();
-	for (; left; left &= left - 1) {
-		s = &slots[__builtin_ctz(left)];
-		counters = &s->counters[p->cpu & (TAP_SHARDS - 1)];
-		atomic_fetch_add(&counters->entered, 1);
-		rings = atomic_load(&s->rings);
-		if (rings && wanted(&s->config, p)) {
-			copy(s, counters, rings, p);
-			atomic_fetch_add(&counters->passed, 1);
-		} else {
-			atomic_fetch_add(&counters->filtered, 1);
-		}
-	}
+	place = place_of_thread();
+	for (; left; left &= left - 1)
+		pass_slot((unsigned)__builtin_ctz(left), place, p);
 }
 
 static void pass_madw(osm_bind_handle_t h_bind, const osm_madw_t *p_madw,
@@ -240,7 +238,7 @@ struct sending {
 	osm_bind_handle_t h_bind;
 	osm_mad_addr_t addr;
 	uint32_t size;
-	unsigned shard;
+	struct place *place;
 	ib_api_status_t status;
 	uint8_t mad[MAD_SIZE];
 };
@@ -260,7 +258,7 @@ static void send_ended(void *context)
 
 	if (s->status != IB_SUCCESS)
 		pass(&p);
-	atomic_fetch_add(&sends[s->shard].ended, 1);
+	place_out(s->place, &s->place->ended);
 }
 
 /*
@@ -281,10 +279,10 @@ static ib_api_status_t send_unanswered(send_fn send, osm_bind_handle_t h_bind,
 	s.h_bind = h_bind;
 	s.addr = p_madw->mad_addr;
 	s.size = p_madw->mad_size;
-	s.shard = (unsigned)sched_getcpu() & (TAP_SHARDS - 1);
+	s.place = place_of_thread();
 	s.status = IB_CANCELED;	/* if the call does not return */
-	/* before the MAD can be seen in a ring */
-	atomic_fetch_add(&sends[s.shard].begun, 1);
+	/* before the clock is read that stands in its capture */
+	place_in(s.place, &s.place->begun);
 	pass_madw(h_bind, p_madw, true, IB_SUCCESS);
 	memcpy(s.mad, p_madw->p_mad, s.size < MAD_SIZE ? s.size : MAD_SIZE);
 	pthread_cleanup_push(send_ended, &s);
@@ -426,23 +424,26 @@ unsigned tap_untapped(void)
 
 /*
  * The exits are read first: if they then equal the entries, they did so in the
- * moment between, and nobody was inside.
+ * moment between, and nobody was inside. For in each place there are no more
+ * exits than entries, and who reads an exit reads the entry that was before.
  */
-static bool add_up(const struct slot *s, struct tap_stats *stats)
+static bool add_up(unsigned slot, struct tap_stats *stats)
 {
+	const struct place_counters *c;
 	uint64_t out = 0;
 	unsigned i;
 
 	*stats = (struct tap_stats){ 0 };
-	for (i = 0; i < TAP_SHARDS; i++) {
-		/* counted in this order by copy(), so never more than passed */
-		stats->lost += atomic_load(&s->counters[i].lost);
-		stats->passed += atomic_load(&s->counters[i].passed);
-		out += atomic_load(&s->counters[i].filtered);
+	for (i = 0; i < PLACES; i++) {
+		c = &places[i].binds[slot];
+		stats->lost += atomic_load(&c->lost);
+		stats->passed += atomic_load(&c->kept);
+		out += atomic_load(&c->filtered);
 	}
+	stats->passed += stats->lost;
 	out += stats->passed;
-	for (i = 0; i < TAP_SHARDS; i++)
-		stats->seen += atomic_load(&s->counters[i].entered);
+	for (i = 0; i < PLACES; i++)
+		stats->seen += atomic_load(&places[i].binds[slot].entered);
 	return out == stats->seen;
 }
 
@@ -453,16 +454,11 @@ static bool add_up(const struct slot *s, struct tap_stats *stats)
  */
 static void touch_tables(void)
 {
-	unsigned i, k;
+	unsigned i;
 	bool no;
 
 	for (i = 0; i < TAP_MAX_BINDS; i++)
-		for (k = 0; k < TAP_SHARDS; k++) {
-			atomic_fetch_add(&slots[i].lost_pending, 0);
-			atomic_fetch_add(&slots[i].counters[k].entered, 0);
-		}
-	for (i = 0; i < TAP_SHARDS; i++)
-		atomic_fetch_add(&sends[i].begun, 0);
+		atomic_fetch_add(&slots[i].lost_pending, 0);
 	for (i = 0; i < MAX_CLIENTS; i++) {
 		no = false;
 		atomic_compare_exchange_strong(&clients[i].ready, &no, false);
@@ -476,6 +472,7 @@ int tap_open(const struct tap_config *config, struct ring *rings)
 
 	touch_tables();
 	pthread_mutex_lock(&slots_mutex);
+	places_init();
 	if (taken_slots == (1u << TAP_MAX_BINDS) - 1)
 		goto out;
 	i = __builtin_ctz(~taken_slots);
@@ -485,7 +482,7 @@ int tap_open(const struct tap_config *config, struct ring *rings)
 	 * A producer that is late for the bind before may still come and go,
 	 * so the counters run on; but nobody is half counted in the base.
 	 */
-	while (!add_up(s, &s->base))
+	while (!add_up((unsigned)i, &s->base))
 		sched_yield();
 	atomic_store(&s->lost_pending, 0);
 	s->config = *config;
@@ -498,13 +495,13 @@ out:
 
 void tap_stop(int slot)
 {
-	struct slot *s = &slots[slot];
 	struct tap_stats stats;
 
 	/* nobody new comes, and who is late finds it closed: the wait ends */
 	atomic_fetch_and(&open_slots, ~(1u << slot));
-	atomic_store(&s->rings, NULL);
-	while (!add_up(s, &stats))
+	atomic_store(&slots[slot].rings, NULL);
+	places_barrier();
+	while (!add_up((unsigned)slot, &stats))
 		sched_yield();
 }
 
@@ -516,16 +513,21 @@ void tap_close(int slot)
 	pthread_mutex_unlock(&slots_mutex);
 }
 
+/*
+ * Who began before the barrier is seen, and who did not reads the clock after
+ * it, so its capture is later than the call.
+ */
 bool tap_sends_done(void)
 {
 	uint64_t begun = 0, ended = 0;
 	unsigned i;
 
+	places_barrier();
 	/* in this order, as in add_up */
-	for (i = 0; i < TAP_SHARDS; i++)
-		ended += atomic_load(&sends[i].ended);
-	for (i = 0; i < TAP_SHARDS; i++)
-		begun += atomic_load(&sends[i].begun);
+	for (i = 0; i < PLACES; i++)
+		ended += atomic_load(&places[i].ended);
+	for (i = 0; i < PLACES; i++)
+		begun += atomic_load(&places[i].begun);
 	return begun == ended;
 }
 
@@ -533,7 +535,7 @@ void tap_get_stats(int slot, struct tap_stats *stats)
 {
 	struct slot *s = &slots[slot];
 
-	add_up(s, stats);
+	add_up((unsigned)slot, stats);
 	stats->seen -= s->base.seen;
 	stats->passed -= s->base.passed;
 	stats->lost -= s->base.lost;

@@ -33,7 +33,7 @@ extern "C" {
  * @errors:       not 0: only sent MADs that completed in error (but were not
  *                cancelled), and received MADs whose status is not 0
  * @oui:          not 0: only MADs with this OUI, in the order of the wire.
- *                Ignored outside vendor range 2 (classes 0x30 to 0x4f)
+ *                Ignored unless @mgmt_class is 0x30 to 0x4f (vendor range 2)
  *
  * A MAD passes when it meets every restriction. 8 bytes, without padding.
  */

@@ -123,10 +123,11 @@ typedef struct _osm_snoop_bind_info {
 * FIELDS
 *	size
 *		sizeof(osm_snoop_bind_info_t) of the caller. The structure
-*		grows at its end. One that is larger than this library's (up
-*		to 4096 bytes) is taken when all beyond is zero; of a smaller
-*		one, of an earlier version, the rest is zero; nothing beyond
-*		size is read.
+*		grows at its end. Accepted are 72, the first layout, which
+*		ends with p_samples, and 88, this one: missing members are
+*		zero, and nothing beyond size is read. A larger one, of a
+*		later version (up to 4096 bytes), is taken when all beyond
+*		this layout is zero.
 *
 *	port_guid
 *		Network byte order. 0 is the default port; for TAP, every
@@ -135,14 +136,17 @@ typedef struct _osm_snoop_bind_info {
 *		the one that osm_vendor_bind would open for 0.
 *
 *	source, source_arg
-*		Where from; a socket path or a device. NULL for TAP and AUTO.
-*		KERNEL takes NULL, or DEVICE[:PORT], for example "mlx5_0:1",
-*		which has to be the port of port_guid when both are given.
+*		Where from. NULL, or for KERNEL also DEVICE[:PORT], for
+*		example "mlx5_0:1"; without PORT, or with 0, the first of
+*		DEVICE that is active. It has to be the port of port_guid when
+*		both are given. TAP refuses it, so AUTO with one is KERNEL or
+*		nothing.
 *
 *	p_filters, filter_count
 *		A MAD is captured when it passes one of them
 *		(umad_filter_match). None: everything, on both QPs. At most
-*		OSM_SNOOP_MAX_FILTERS, 32 for KERNEL. Copied.
+*		OSM_SNOOP_MAX_FILTERS, 32 for KERNEL; AUTO with more is TAP.
+*		Copied.
 *
 *	flags
 *		OSM_SNOOP_SENDS, OSM_SNOOP_RECEIVES or both; 0 means both.
@@ -170,12 +174,15 @@ typedef struct _osm_snoop_bind_info {
 *		may be a little before or after. Copied.
 *
 *	message_max, messages_max
-*		Bytes of one message, and of all that are put together at a
-*		time; 0 means 16 MiB and 256 MiB. What would be more is given
-*		up. KERNEL with OSM_SNOOP_REASSEMBLE only.
+*		Bytes of one message, and of all that is held to put messages
+*		together, buffers and all: a message of message_max wants more
+*		than that. 256 bytes to 1 GiB, and message_max not more than
+*		messages_max; 0 means 16 MiB and 256 MiB, or the other one
+*		where that would not agree. What would be more is given up.
+*		KERNEL with OSM_SNOOP_REASSEMBLE only.
 *****/
 
-/* Bits of osm_snoop_info_t.direction */
+/* Values of osm_snoop_info_t.direction */
 typedef enum _osm_snoop_direction {
 	OSM_SNOOP_RECEIVED,
 	OSM_SNOOP_SENT
@@ -218,7 +225,8 @@ typedef struct _osm_snoop_info {
 *		more if it completes in error (status says how). A thread that
 *		is cancelled in osm_vendor_send leaves one with IB_CANCELED:
 *		whether that MAD was sent is not known. KERNEL: it appears each
-*		time it was sent, when that completed, with the status.
+*		time it was sent, when that completed, with the status. A
+*		request that gets no response appears once more, IB_TIMEOUT.
 *
 *	source
 *		Where this capture came from; never AUTO.
@@ -260,7 +268,8 @@ typedef struct _osm_snoop_info {
 * SYNOPSIS
 */
 typedef struct _osm_snoop_stats {
-	uint64_t seen;		/* MADs that came by */
+	uint64_t seen;		/* MADs that came by; of KERNEL, only those
+				 * that passed the filters in the kernel */
 	uint64_t passed;	/* of these, passed port, flags and filters */
 	uint64_t delivered;	/* handed to the callback */
 	uint64_t lost_ring;	/* the ring was full */
@@ -281,16 +290,20 @@ typedef struct _osm_snoop_stats {
 	/* times that the port of KERNEL went away: until it is back, and it is
 	 * tried once a second, what passes there is not seen */
 	uint64_t gaps;
-	/* messages that could not be put together: segments that were not
-	 * captured, or only in part, that contradict each other, too long */
+	/* messages that could not be put together, for certain: segments that
+	 * were acknowledged and not captured, captured only in part, that
+	 * contradict each other, too long, no room */
 	uint64_t given_up;
-	/* messages that ended before they were whole: aborted, stopped, timed
-	 * out, a send that failed, begun again, not done at the unbind */
+	/* messages that ended before they were whole: aborted, stopped, a send
+	 * that failed, begun again, not done at the unbind, or not whole after
+	 * 45 s, which is also how most end that lost a segment: after a loss
+	 * both may grow */
 	uint64_t broken_off;
 	/* captures that are no longer captures of their own: segments but the
 	 * last of a message, those of what is counted above, ACKs */
 	uint64_t merged;
-	/* messages of which the rest may still come */
+	/* messages of which the rest may still come: for 45 s from the first
+	 * segment of a received one, from the last so far of a sent one */
 	uint64_t unfinished;
 	uint64_t reserved[4];	/* zero, until they have a name */
 } osm_snoop_stats_t;
@@ -344,7 +357,8 @@ ib_api_status_t osm_vendor_snoop_attach(void);
 *	Otherwise nothing was changed, and osm_vendor_snoop_strerror() says
 *	why: IB_NOT_FOUND (no loaded object calls the vendor layer),
 *	IB_INVALID_STATE (a call goes somewhere else already),
-*	IB_INVALID_PERMISSION (the system does not let a table be written).
+*	IB_INVALID_PERMISSION (the system does not let a table be written),
+*	IB_INSUFFICIENT_MEMORY.
 *
 * NOTES
 *	Call it before osm_vendor_bind(): what was bound before is not seen
@@ -399,7 +413,7 @@ osm_vendor_snoop_bind(osm_vendor_t *p_vend,
 *	is in the OpenSM log and in osm_vendor_snoop_strerror().
 *
 * NOTES
-*	Any thread. Starts one thread, which blocks all signals.
+*	Any thread. Starts one thread, KERNEL two, which block all signals.
 *
 *	A handle is stale after its unbind. Another unbind of it then does
 *	nothing, its counters and its source can still be asked for, and no

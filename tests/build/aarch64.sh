@@ -20,8 +20,8 @@ trap 'rm -rf "$tmp"' EXIT INT TERM
 ln -s "$OPENSM_INCLUDEDIR" "$tmp/infiniband"
 
 number=0
-echo 1..3
-for file in attach.c ring.c tap.c; do
+echo 1..4
+for file in attach.c place.c ring.c tap.c; do
 	number=$((number + 1))
 	# shellcheck disable=SC2086
 	if $cc $AARCH64_CFLAGS -std=gnu11 -O2 -Wall -Wextra -Werror -D_GNU_SOURCE -c \

@@ -13,7 +13,8 @@
  *	ack_ms=N	a sender's time-out for an ACK (2000); a shorter
  *			time-out of the send itself comes first
  *	recv_ms=N	a receiver's for the whole message (40000)
- *	max=BYTES	a receiver stops longer messages with STOP (0: none)
+ *	max=BYTES	a receiver stops longer messages with STOP, as IBA
+ *			13.6 lets it and Linux does not do (0: none)
  *	abort=on|off	a sender that gives up sends ABORT, as IBA 13.6
  *			asks and Linux does not do (on)
  *	seed=N		another choice of what is lost (1)

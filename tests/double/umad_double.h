@@ -19,7 +19,8 @@
  *
  * What it does not stand for: several ports, P_Keys, partitions, the SMI's
  * checks, OPA, ibsim on another machine, a process that forks after it has
- * opened a umad file. A response that nobody waits for is dropped, as in
+ * opened a umad file, a port that several processes share: one that snoops sees
+ * what its own process sends and receives, so it has to do that. A response that nobody waits for is dropped, as in
  * ib_core, but for agents that send requests without a time-out, as clients
  * of libumad2sim.so may. A MAD that ibsim cannot deliver fails at once and
  * not after its time-outs.

@@ -643,7 +643,8 @@ fabric_find_double()
 #	fabric_opensm sm Hca1
 #	OSMSNOOP_DOUBLE=drop_ack=10 fabric_client Hca2 saquery -N
 #
-# Both ends of an RMPP transfer need it.
+# Both ends of an RMPP transfer need it. It snoops within a process: a program
+# that is to capture something has to send it, or be sent it, itself.
 fabric_double()
 {
 	local IFS=,

@@ -414,6 +414,13 @@ observe port -p 0x77
 is "$? $(tail -n 1 "$out/port.err")" \
 	'2 sa_observe: -p: none of what ibstat -p lists' \
 	'a port that is not here: exit 2'
+if [ ! -e /sys/class/infiniband ]; then
+	# without the simulator, too
+	"$program" >"$out/none" 2>"$out/none.err"
+	is "$? $(tail -n 1 "$out/none.err")" \
+		'1 sa_observe: no active InfiniBand port' \
+		'a host without a port: exit 1'
+fi
 
 # a second service of this name: what one record was asked for are two now
 fabric_client Hca3 sa_client -n 1 -k service_set -o /dev/null 2>/dev/null

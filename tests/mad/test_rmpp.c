@@ -326,6 +326,7 @@ START_TEST(test_malformed)
 		mad[RMPP_VERSION] = table[i].version;
 		mad[RMPP_TYPE] = table[i].type;
 		mad[RMPP_STATUS] = table[i].status;
+		ck_assert(rmpp_is_malformed(mad, MAD_SIZE));
 		ck_assert_int_eq(put(), RMPP_PART);
 		ck_assert_uint_eq(n_gone, 1);
 		ck_assert_int_eq(gone[0].reason, RMPP_MALFORMED);
@@ -336,6 +337,7 @@ START_TEST(test_malformed)
 	}
 	/* the transfer has not suffered */
 	ck_assert_int_eq(put_data(false, TID, 3, LAST, 100), RMPP_WHOLE);
+	ck_assert(!rmpp_is_malformed(mad, MAD_SIZE));
 	check_whole(3, 100);
 	ck_assert_uint_eq(get_stats().gone[RMPP_MALFORMED], COUNT(table));
 }

@@ -1040,6 +1040,49 @@ START_TEST(test_a_new_request_after_copies)
 }
 END_TEST
 
+static void put_status(uint16_t status)
+{
+	make(CLASS_SUBN_ADM, DELETE_RESP, ATTR_SERVICE_RECORD, TID, true);
+	data[MAD_STATUS] = (uint8_t)(status >> 8);
+	data[MAD_STATUS + 1] = (uint8_t)status;
+	put();
+}
+
+/*
+ * A client deletes what somebody sets between its copies: what the second was
+ * told is news, and belongs in the audit.
+ */
+START_TEST(test_copies_that_are_answered_otherwise)
+{
+	static const uint16_t no_records = 0x0300;
+	const struct got *g;
+	int i;
+
+	for (i = 0; i < 4; i++)
+		put_request(METHOD_DELETE, ATTR_SERVICE_RECORD, TID);
+	now += MS;
+	put_status(no_records);
+	tick(100 * MS);
+	ck_assert_uint_eq(take_answered(3)->sa.status, no_records);
+	put_status(0);
+	g = take_answered(3);
+	ck_assert_uint_eq(g->sa.status, 0);
+	ck_assert_uint_eq(g->sa.records, 1);
+	ck_assert_uint_eq(g->sa.latency_ns, 101 * MS);
+	put_status(0);		/* each that is not as the first */
+	take_answered(3);
+	check_nothing();
+
+	/* the same with a new request in between */
+	put_request(METHOD_DELETE, ATTR_SERVICE_RECORD, TID);
+	put_status(no_records);
+	tick(100 * MS);
+	take_answered(0);
+	put_status(no_records);
+	check_nothing();
+}
+END_TEST
+
 /* The first copy came in the first sweep: no answer to it is owed. */
 START_TEST(test_copies_that_were_dropped_owe_nothing)
 {
@@ -1972,6 +2015,7 @@ int main(void)
 	tcase_add_test(tcase, test_the_same_request_right_after_its_answer);
 	tcase_add_test(tcase, test_answers_are_owed_only_so_long);
 	tcase_add_test(tcase, test_a_new_request_after_copies);
+	tcase_add_test(tcase, test_copies_that_are_answered_otherwise);
 	tcase_add_test(tcase, test_copies_that_were_dropped_owe_nothing);
 	tcase_add_test(tcase, test_requests_with_everything_equal);
 	tcase_add_test(tcase, test_unanswered);

@@ -348,6 +348,57 @@ START_TEST(test_rotation_fails)
 }
 END_TEST
 
+/* Of a file that may not be renamed, as after chattr +a. */
+static const char *fixed_name;
+
+int __real_rename(const char *from, const char *to);
+int __wrap_rename(const char *from, const char *to);
+
+int __wrap_rename(const char *from, const char *to)
+{
+	if (!fixed_name || strcmp(from, fixed_name))
+		return __real_rename(from, to);
+	errno = EPERM;
+	return -1;
+}
+
+/* However often it is tried, no more is gone than a rotation takes. */
+START_TEST(test_rotation_that_cannot_finish)
+{
+	static const char *const fixed[] = { "", ".1", ".3" };
+	char name[16], text[64];
+	unsigned i, there = 0;
+
+	file_init(file, path, 64, 6);
+	for (i = 1; i < 6; i++) {
+		snprintf(name, sizeof(name), ".%u", i);
+		snprintf(text, sizeof(text), "{\"seq\":1,\"n\":%u}\n", i);
+		write_file(beside(name), text);
+	}
+	ck_assert(file_open(file));
+	fixed_name = strdup(beside(fixed[_i]));
+	for (i = 0; i < 20; i++) {
+		file->not_turned = false;
+		file->turn_at = 64;
+		ck_assert(put(LONG_LINE));
+		ck_assert(!i || file->not_turned);
+	}
+	fixed_name = NULL;
+	for (i = 1; i < 6; i++) {
+		snprintf(name, sizeof(name), ".%u", i);
+		there += !access(beside(name), F_OK);
+	}
+	ck_assert_uint_eq(there, 4);
+	ck_assert_uint_eq(lost, 0);
+	/* and then all goes on */
+	file->turn_at = 64;
+	ck_assert(put(LONG_LINE));
+	ck_assert_uint_eq(file->last_line, 1);
+	ck_assert(file_flush(file, &lost));
+	check_lines(beside(".1"), 1);
+}
+END_TEST
+
 /* A rotated name that somebody writes, this process included, is not taken. */
 START_TEST(test_rotation_over_a_live_file)
 {
@@ -591,6 +642,7 @@ int main(void)
 	tcase_add_test(files, test_killed);
 	tcase_add_test(files, test_rotation);
 	tcase_add_test(files, test_rotation_fails);
+	tcase_add_loop_test(files, test_rotation_that_cannot_finish, 0, 3);
 	tcase_add_test(files, test_rotation_over_a_live_file);
 	tcase_add_test(files, test_cut);
 	tcase_add_test(files, test_moved_and_removed);

@@ -233,22 +233,28 @@ static const struct bad_info {
 	const char *reason;
 	osm_snoop_bind_info_t info;
 } bad_infos[] = {
-	{ "size is 0, this library needs 72", { .size = 0 } },
-	{ "size is 1, this library needs 72", { .size = 1 } },
-	{ "size is 64, this library needs 72", { .size = FIRST - 8 } },
-	{ "size is 71, this library needs 72", { .size = FIRST - 1 } },
-	{ "size is 4097, at most 4096", { .size = 4097 } },
-	{ "size is 18446744073709551615, at most", { .size = SIZE_MAX } },
+	{ "size is 0: accepted are 72, and 88 to 4096", { .size = 0 } },
+	{ "size is 1: accepted", { .size = 1 } },
+	{ "size is 64: accepted", { .size = FIRST - 8 } },
+	{ "size is 71: accepted", { .size = FIRST - 1 } },
+	/* not even the half of what came later, whole members or not */
+	{ "size is 73: accepted", { .size = FIRST + 1 } },
+	{ "size is 80: accepted", { .size = FIRST + 8 } },
+	{ "size is 87: accepted", { .size = SIZE - 1 } },
+	{ "size is 4097: accepted", { .size = 4097 } },
+	{ "size is 18446744073709551615: accepted", { .size = SIZE_MAX } },
 	{ "flags 0x8:", { .size = SIZE, .flags = 8 } },
 	{ "flags 0x80000003:", { .size = SIZE, .flags = 0x80000003 } },
 	{ "65 filters", { .size = SIZE, .p_filters = filters,
 			  .filter_count = 65 } },
 	{ "4294967295 filters", { .size = SIZE, .p_filters = filters,
 				  .filter_count = UINT32_MAX } },
-	{ "1 filters", { .size = SIZE, .filter_count = 1 } },
+	{ "p_filters is NULL but filter_count is 1", {
+		.size = SIZE, .filter_count = 1 } },
 	{ "9 samples", { .size = SIZE, .p_samples = samples,
 			 .sample_count = 9 } },
-	{ "1 samples", { .size = SIZE, .sample_count = 1 } },
+	{ "p_samples is NULL but sample_count is 1", {
+		.size = SIZE, .sample_count = 1 } },
 	{ "sample 0: 8 bytes", { .size = SIZE, .p_samples = &bad_samples[0],
 				 .sample_count = 1 } },
 	{ "sample 0: 0 bytes", { .size = SIZE, .p_samples = &bad_samples[1],
@@ -270,6 +276,18 @@ static const struct bad_info {
 	{ "a ring of", { .size = SIZE, .ring_size = SIZE_MAX } },
 	{ "a snap length of 1 bytes", { .size = SIZE, .snap_length = 1 } },
 	{ "a snap length of 23 bytes", { .size = SIZE, .snap_length = 23 } },
+	{ "message_max is 1: 256 to 1073741824 are accepted", {
+		.size = SIZE, .message_max = 1 } },
+	{ "message_max is 255: 256 to 1073741824 are", {
+		.size = SIZE, .message_max = 255 } },
+	{ "message_max is 1073741825: 256 to 1073741824 are", {
+		.size = SIZE, .message_max = 1073741825 } },
+	{ "message_max is 1001: 256 to 1000 (messages_max) are", {
+		.size = SIZE, .message_max = 1001, .messages_max = 1000 } },
+	{ "messages_max is 255: 256 to 1073741824 are accepted", {
+		.size = SIZE, .messages_max = 255 } },
+	{ "messages_max is 18446744073709551615: 256 to", {
+		.size = SIZE, .message_max = 1, .messages_max = SIZE_MAX } },
 	{ "source tap takes no source_arg, it is \"/x\"", {
 		.size = SIZE, .source = OSM_SNOOP_SOURCE_TAP,
 		.source_arg = "/x" } },
@@ -324,7 +342,19 @@ START_TEST(small_info_is_not_read)
 	struct edge e = edge_new(small_sizes[_i]);
 
 	refused(osm_vendor_snoop_bind(&vendor, e.info, &pool, on_capture,
-				      NULL), "this library needs 72");
+				      NULL), "accepted are 72, and");
+	edge_free(&e);
+}
+END_TEST
+
+/* Of the first header there was: what came later is zero and is not read. */
+START_TEST(first_info)
+{
+	struct edge e = edge_new(FIRST);
+	struct got g = { 0 };
+
+	e.info->ring_size = RING_MIN;
+	osm_vendor_snoop_unbind(bind_with(e.info, &g));
 	edge_free(&e);
 }
 END_TEST
@@ -412,6 +442,9 @@ START_TEST(good_info)
 		info.source = i & 1 ? OSM_SNOOP_SOURCE_TAP :
 				      OSM_SNOOP_SOURCE_AUTO;
 		info.ring_size = RING_MIN + i;
+		/* each alone, and both */
+		info.message_max = i % 3 == 1 ? 0 : i < 3 ? 256 : 1u << 30;
+		info.messages_max = i % 3 == 2 ? 0 : i < 3 ? 256 : 1u << 30;
 		h = bind_with(&info, &g);
 		ck_assert_int_eq(osm_vendor_snoop_get_source(h),
 				 OSM_SNOOP_SOURCE_TAP);
@@ -964,6 +997,7 @@ START_TEST(unbind_by_a_deadline)
 	ck_assert_uint_eq(stats.delivered, 1);
 	ck_assert_uint_ge(stats.lost_late, 9);
 	ck_assert_uint_eq(stats.passed, stats.delivered + stats.lost_late);
+	ck_assert_uint_eq(stats.ring_bytes, 0);
 	sem_destroy(&gate);
 
 	/* time enough */
@@ -1138,6 +1172,7 @@ int main(void)
 			    sizeof(bad_infos) / sizeof(bad_infos[0]));
 	tcase_add_loop_test(tc, small_info_is_not_read, 0,
 			    sizeof(small_sizes) / sizeof(small_sizes[0]));
+	tcase_add_test(tc, first_info);
 	tcase_add_loop_test(tc, large_info, 0,
 			    sizeof(large_sizes) / sizeof(large_sizes[0]));
 	tcase_add_test(tc, untapped_binds);

@@ -670,17 +670,21 @@ static const struct {
 	const char *arg, *reason;
 	uint64_t guid;
 } bad_ports[] = {
+#define LETTERS_64 \
+	"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define MALFORMED(arg) \
-	{ arg, "source argument " arg ": accepted is DEVICE[:PORT], for example mlx5_0:1", 0 }
+	{ arg, "source argument \"" arg "\": accepted is DEVICE[:PORT], for example mlx5_0:1", 0 }
 	MALFORMED(""), MALFORMED(":"), MALFORMED(":1"), MALFORMED("dev9:"),
 	MALFORMED("dev9:x"), MALFORMED("dev9:1x"), MALFORMED("dev9:-1"),
 	MALFORMED("dev9:+1"), MALFORMED("dev9: 1"), MALFORMED("dev9:256"),
 	MALFORMED("dev9:99999999999999999999"), MALFORMED("dev9:1:1"),
 	MALFORMED("../dev9"), MALFORMED("a-name-of-20-letters"),
-	{ "dev", "there is no InfiniBand port dev here", 0 },
-	{ "dev9:3", "there is no InfiniBand port dev9:3 here", 0 },
-	{ "dev9:255", "there is no InfiniBand port dev9:255 here", 0 },
-	{ "dev9:1", "port dev9:1 has GUID 0x0000000000000101, not 0x0000000000000102", 0x102 },
+	MALFORMED(LETTERS_64),
+	{ LETTERS_64 "x", "source argument \"" LETTERS_64 "...\": accepted is DEVICE[:PORT], for example mlx5_0:1", 0 },
+	{ "dev", "there is no InfiniBand port \"dev\" here", 0 },
+	{ "dev9:3", "there is no InfiniBand port \"dev9:3\" here", 0 },
+	{ "dev9:255", "there is no InfiniBand port \"dev9:255\" here", 0 },
+	{ "dev9:1", "port \"dev9:1\" has GUID 0x0000000000000101, not 0x0000000000000102", 0x102 },
 	{ NULL, "there is no port with GUID 0x0000000000000103 here", 0x103 },
 };
 
@@ -700,7 +704,7 @@ START_TEST(no_device)
 	osm_snoop_bind_info_t info = info_default();
 
 	host.no_device = true;
-	refused(&info, "there is no InfiniBand port here");
+	refused(&info, "there is no InfiniBand port here: does ibstat show one, is ib_umad loaded?");
 }
 END_TEST
 
@@ -709,7 +713,7 @@ START_TEST(no_right)
 	osm_snoop_bind_info_t info = info_default();
 
 	host.no_open = true;
-	refused(&info, "dev9 port 2 cannot be opened: Permission denied");
+	refused(&info, "dev9 port 2 cannot be opened: Permission denied; is ib_umad loaded, and may you open /dev/infiniband/umad*?");
 }
 END_TEST
 

@@ -9,13 +9,18 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include <linux/membarrier.h>
 
 #include "clock.h"
 #include "double.h"
+#include "place.h"
 #include "source.h"
 #include "tap.h"
 #include "../run.h"
@@ -150,6 +155,47 @@ START_TEST(no_more_slots)
 }
 END_TEST
 
+/*
+ * A kernel that refuses membarrier: the linker puts this before the syscall()
+ * of the tap (--wrap), which asks for nothing else.
+ */
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...);
+
+enum { REFUSE_NOTHING, REFUSE_TO_REGISTER, REFUSE_LATER, REFUSALS };
+
+static int refuse;
+static _Atomic unsigned n_barriers;	/* that were not refused */
+
+long __wrap_syscall(long number, ...)
+{
+	int command;
+	va_list args;
+
+	check(number == SYS_membarrier);
+	va_start(args, number);
+	command = va_arg(args, int);
+	va_end(args);
+	if (refuse == (command == MEMBARRIER_CMD_PRIVATE_EXPEDITED ?
+			       REFUSE_LATER : REFUSE_TO_REGISTER)) {
+		errno = ENOSYS;
+		return -1;
+	}
+	n_barriers += command == MEMBARRIER_CMD_PRIVATE_EXPEDITED;
+	return __real_syscall(number, command, 0, 0);
+}
+
+/* What was counted in the places of threads, and in those of all. */
+static void where_counted(int slot, uint64_t *own, uint64_t *shared)
+{
+	unsigned i;
+
+	*own = *shared = 0;
+	for (i = 0; i < PLACES; i++)
+		*(i < PLACES_OWN ? own : shared) +=
+			places[i].binds[slot].entered;
+}
+
 /* Pages of these bytes that the process has not touched yet. */
 static size_t untouched(const void *from, size_t bytes)
 {
@@ -174,8 +220,10 @@ START_TEST(tables_are_touched)
 
 	/* the first client's place, where all begin */
 	ck_assert(untouched(b->context, CLIENT_BYTES) > 0);
+	ck_assert(untouched(places, sizeof(places)) > 0);
 	open_tap(&t);
 	ck_assert_uint_eq(untouched(b->context, CLIENT_BYTES), 0);
+	ck_assert_uint_eq(untouched(places, sizeof(places)), 0);
 	/* nothing was changed by it */
 	receive(b, 3, 1);
 	ck_assert_uint_eq(client.received, 1);
@@ -788,6 +836,101 @@ START_TEST(spills_into_the_next_ring)
 }
 END_TEST
 
+/* Threads that each have some MADs pass, of which not all are wanted. */
+enum { MADS = 40, THREADS_MORE = PLACES_OWN + 40, THREADS_THEN = 4000 };
+
+struct passer {
+	pthread_t thread;
+	struct double_bind *b;
+	pthread_barrier_t *all;	/* so that all live at a time, or NULL */
+};
+
+static void *pass_mads(void *context)
+{
+	struct passer *p = context;
+	unsigned i;
+
+	for (i = 0; i < MADS; i += 4) {
+		receive(p->b, 3, i);
+		receive(p->b, 4, i);
+		osm_vendor_send(p->b, madw_new(p->b, 3, 24, i), FALSE);
+		osm_vendor_send(p->b, madw_new(p->b, 4, 24, i), FALSE);
+		if (p->all && !i)
+			pthread_barrier_wait(p->all);
+	}
+	return NULL;
+}
+
+static void start_passing(struct passer *p)
+{
+	check(!pthread_create(&p->thread, NULL, pass_mads, p));
+}
+
+static void check_passed(const struct tapped *t, uint64_t threads)
+{
+	struct tap_stats stats;
+
+	tap_get_stats(t->slot, &stats);
+	ck_assert_uint_eq(stats.seen, threads * MADS);
+	ck_assert_uint_eq(stats.passed, threads * MADS / 2);
+	ck_assert(stats.lost > 0);	/* nobody drains */
+	ck_assert(tap_sends_done());
+}
+
+START_TEST(more_threads_than_places)
+{
+	struct double_bind *b = bind_client(&vendor, &client);
+	struct tapped t = { .config = { .filter_count = 1,
+					.filters = { { .mgmt_class = 3 } } } };
+	static struct passer passers[THREADS_MORE];
+	uint64_t own, shared;
+	pthread_barrier_t all;
+	int i;
+
+	refuse = _i;
+	pthread_barrier_init(&all, NULL, THREADS_MORE);
+	open_tap(&t);
+	for (i = 0; i < THREADS_MORE; i++) {
+		passers[i] = (struct passer){ .b = b, .all = &all };
+		start_passing(&passers[i]);
+	}
+	for (i = 0; i < THREADS_MORE; i++)
+		pthread_join(passers[i].thread, NULL);
+	check_passed(&t, THREADS_MORE);
+	where_counted(t.slot, &own, &shared);
+	ck_assert_uint_eq(own + shared, THREADS_MORE * MADS);
+	ck_assert_uint_ge(shared, (THREADS_MORE - PLACES_OWN) * MADS);
+	ck_assert((own > 0) == (refuse != REFUSE_TO_REGISTER));
+	close_tap(&t);
+	pthread_barrier_destroy(&all);
+	free(b);
+}
+END_TEST
+
+/* Each counts on where one before it stopped, or in a new place. */
+START_TEST(threads_come_and_go)
+{
+	enum { AT_A_TIME = 4 };
+	struct double_bind *b = bind_client(&vendor, &client);
+	struct tapped t = { .config = { .filter_count = 1,
+					.filters = { { .mgmt_class = 3 } } } };
+	struct passer passers[AT_A_TIME];
+	int i;
+
+	open_tap(&t);
+	for (i = 0; i < THREADS_THEN + AT_A_TIME; i++) {
+		if (i >= AT_A_TIME)
+			pthread_join(passers[i % AT_A_TIME].thread, NULL);
+		passers[i % AT_A_TIME] = (struct passer){ .b = b };
+		if (i < THREADS_THEN)
+			start_passing(&passers[i % AT_A_TIME]);
+	}
+	check_passed(&t, THREADS_THEN);
+	close_tap(&t);
+	free(b);
+}
+END_TEST
+
 /*
  * tap_open() and tap_close() while others send: nothing hangs, nothing is
  * written after the close, and everything is counted exactly once.
@@ -828,9 +971,10 @@ START_TEST(open_and_close_meanwhile)
 	struct tapped t = steady;
 	pthread_t threads[SENDERS];
 	struct tap_stats stats;
-	uint64_t n, busy = 0;
+	uint64_t n, busy = 0, own, shared;
 	int i, k;
 
+	refuse = _i;
 	open_tap(&steady);
 	for (i = 0; i < SENDERS; i++)
 		check(!pthread_create(&threads[i], NULL, send_mads, b));
@@ -858,6 +1002,10 @@ START_TEST(open_and_close_meanwhile)
 	/* seen = passed + filtered */
 	ck_assert_uint_eq(stats.seen, sa_sent + pm_sent);
 	ck_assert_uint_eq(stats.passed, sa_sent);
+	where_counted(steady.slot, &own, &shared);
+	ck_assert_uint_eq(own, refuse == REFUSE_TO_REGISTER ? 0 : stats.seen);
+	ck_assert_uint_eq(own + shared, stats.seen);
+	ck_assert((n_barriers >= CHURNS) == (refuse == REFUSE_NOTHING));
 	for (n = 0; peek(&steady); n++)
 		drop(&steady);
 	ck_assert_uint_eq(n, stats.passed - stats.lost);
@@ -1234,7 +1382,9 @@ int main(void)
 	tcase_add_test(tc, samples);
 	tcase_add_test(tc, full_ring);
 	tcase_add_test(tc, spills_into_the_next_ring);
-	tcase_add_test(tc, open_and_close_meanwhile);
+	tcase_add_loop_test(tc, more_threads_than_places, 0, REFUSALS);
+	tcase_add_test(tc, threads_come_and_go);
+	tcase_add_loop_test(tc, open_and_close_meanwhile, 0, REFUSALS);
 	tcase_add_test(tc, request_before_response);
 	tcase_add_test(tc, both_between_two_looks);
 	tcase_add_test(tc, request_not_committed);
