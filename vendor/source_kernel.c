@@ -272,7 +272,7 @@ static bool checks_requests(int port)
 	return false;
 }
 
-/* "source tap or bpf": those that are there beside this one. */
+/* "source tap or bpf": those that AUTO would come to beside this one. */
 static void list_others(char *buf, size_t size)
 {
 	const struct source *const *s;
@@ -280,7 +280,7 @@ static void list_others(char *buf, size_t size)
 
 	snprintf(buf, size, "no other source is built in");
 	for (s = source_table; *s && len < size; s++)
-		if ((*s)->id != OSM_SNOOP_SOURCE_KERNEL)
+		if ((*s)->id != OSM_SNOOP_SOURCE_KERNEL && !(*s)->by_name_only)
 			len += (size_t)snprintf(buf + len, size - len, "%s%s",
 				len ? " or " : "use source ",
 				osm_vendor_snoop_source_name((*s)->id));
