@@ -47,7 +47,6 @@ static void plugin_begin(void)
 	ck_assert_ptr_nonnull(stream);
 	while (access(path, F_OK))
 		usleep(1000);
-	usleep(10000);
 }
 
 static void plugin_end(void)
@@ -55,10 +54,15 @@ static void plugin_end(void)
 	stream_close(stream, clock_ns(CLOCK_MONOTONIC) + SECOND);
 }
 
+/* Between its bind() and its listen() the plugin may have to wait. */
 static void source_begin(void)
 {
-	ck_assert_msg(source_stream.open(&vendor, &info, &state) == IB_SUCCESS,
-		      "%s", osm_vendor_snoop_strerror());
+	int tries = 0;
+
+	while (source_stream.open(&vendor, &info, &state) != IB_SUCCESS &&
+	       tries++ < 5000)
+		usleep(1000);
+	ck_assert_msg(state, "%s", osm_vendor_snoop_strerror());
 }
 
 static void source_end(osm_snoop_stats_t *stats)
