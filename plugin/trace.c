@@ -145,7 +145,6 @@ static void fill_route(struct mad_route *route, const osm_mad_addr_t *addr,
 		       const osm_snoop_info_t *info, uint8_t mgmt_class)
 {
 	const ib_grh_t *grh = &addr->addr_type.gsi.grh_info;
-	uint32_t ver_class_flow = cl_ntoh32(grh->ver_class_flow);
 
 	memset(route, 0, sizeof(*route));
 	route->port_guid = cl_ntoh64(info->port_guid);
@@ -156,8 +155,9 @@ static void fill_route(struct mad_route *route, const osm_mad_addr_t *addr,
 	if (!addr->addr_type.gsi.global_route)
 		return;
 	route->hop_limit = grh->hop_limit;
-	route->traffic_class = (uint8_t)(ver_class_flow >> 20);
-	route->flow_label = ver_class_flow & 0xfffff;
+	/* the vendor layer leaves it in host order */
+	ib_grh_get_ver_class_flow(grh->ver_class_flow, NULL,
+				  &route->traffic_class, &route->flow_label);
 }
 
 static void fill_condition(const struct trace *t, struct sa_condition *c,
@@ -210,6 +210,16 @@ static bool is_for_the_kernel(const struct mad_capture *cap)
 
 static void handle_events(struct trace *t, uint64_t until_mono_ns);
 
+static void pass_on(struct trace *t, const struct mad_capture *cap)
+{
+	struct requester peer = { .addr = cap->peer };
+
+	if (!sinks_take_captures(t->sinks))
+		return;
+	resolve(&peer, t);
+	sinks_capture(t->sinks, cap, &peer);
+}
+
 static void handle_capture(struct trace *t, const struct mad_capture *cap)
 {
 	bool request = !cap->sent && cap->data[MAD_CLASS] == CLASS_SUBN_ADM &&
@@ -220,7 +230,7 @@ static void handle_capture(struct trace *t, const struct mad_capture *cap)
 	/* what OpenSM does not get it does not count */
 	if (cap->above_rmpp || !is_for_the_kernel(cap))
 		count(&t->captured, cap);
-	sinks_capture(t->sinks, cap);
+	pass_on(t, cap);
 	if (request)
 		storm_request(t->storm, &cap->peer, cap->mono_ns);
 	transactions_put(t->transactions, cap);
