@@ -199,6 +199,18 @@ static void count(struct mad_counts *counts, const struct mad_capture *cap)
 		--*n;
 }
 
+/* The LID of a directed route says nothing of who is at its end. */
+static void hand_to_sinks(struct trace *t, const struct mad_capture *cap)
+{
+	struct requester peer = { .addr = cap->peer };
+
+	if (!sinks_take_captures(t->sinks))
+		return;
+	if (t->options->names && cap->data[MAD_CLASS] != CLASS_SUBN_DIR)
+		fabric_resolve(t->fabric, &peer);
+	sinks_capture(t->sinks, cap, &peer);
+}
+
 static void handle_events(struct trace *t, uint64_t until_mono_ns);
 
 static void handle_capture(struct trace *t, const struct mad_capture *cap)
@@ -211,7 +223,7 @@ static void handle_capture(struct trace *t, const struct mad_capture *cap)
 	/* what OpenSM does not get it does not count */
 	if (cap->above_rmpp || !mad_is_dropped(cap->data, cap->sent))
 		count(&t->captured, cap);
-	sinks_capture(t->sinks, cap);
+	hand_to_sinks(t, cap);
 	if (request)
 		storm_request(t->storm, &cap->peer, cap->mono_ns);
 	transactions_put(t->transactions, cap);
