@@ -27,6 +27,7 @@ struct options {
 	enum log_mode log;
 	char trace[PATH_MAX];		/* "" = none, also below */
 	char audit[PATH_MAX];
+	char capture[PATH_MAX];
 	bool show_keys;
 	bool names;
 	uint32_t snaplen;

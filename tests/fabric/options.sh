@@ -78,7 +78,7 @@ value max_bytes=-1 '64K '
 value max_files=0 '1 to 1000'
 value storm=1000 'N/S: '
 value unanswered=0s '1 to 3600'
-for word in capture=/tmp/x listen=/run/x listen_group=adm metrics=/tmp/x; do
+for word in listen=/run/x listen_group=adm metrics=/tmp/x; do
 	refused "osmsnoop.$word" "${word%%=*} is not built into this version"
 done
 

@@ -120,6 +120,11 @@ START_TEST(test_malformed_words)
 		{ "osmsnoop.audit=null", { "absolute path or (null)" } },
 		{ "osmsnoop.audit=/a osmsnoop.trace=/a",
 		  { "osmsnoop.audit", "osmsnoop.trace", "/a" } },
+		{ "osmsnoop.capture=x.pcap", { "absolute path or (null)" } },
+		{ "osmsnoop.capture=/a osmsnoop.trace=/a",
+		  { "osmsnoop.trace and osmsnoop.capture", "/a" } },
+		{ "osmsnoop.capture=/a.1 osmsnoop.audit=/a osmsnoop.trace=/b",
+		  { "osmsnoop.audit and osmsnoop.capture", "/a" } },
 		{ "osmsnoop.source=",
 		  { "bad value for source; accepted: auto, tap or kernel" } },
 		{ "osmsnoop.source=wire",
@@ -184,7 +189,7 @@ END_TEST
 /* To say that it is off is well. */
 START_TEST(test_not_built_and_off)
 {
-	accepted("osmsnoop.capture=(null) osmsnoop.listen=none "
+	accepted("osmsnoop.listen=none "
 		 "osmsnoop.listen_group=(null) osmsnoop.metrics=(null)");
 }
 END_TEST
@@ -192,7 +197,6 @@ END_TEST
 START_TEST(test_not_built)
 {
 	static const char *const words[] = {
-		"osmsnoop.capture=/tmp/x.pcap",
 		"osmsnoop.listen=/run/osmsnoop.sock",
 		"osmsnoop.listen_group=adm", "osmsnoop.metrics=/tmp/m",
 		"osmsnoop.source=bpf", "osmsnoop.source=BPF",
@@ -327,8 +331,8 @@ START_TEST(test_config_refused)
 		{ "filter class:sb\n", { " line 1:", "class:NAME|N", "perf" } },
 		{ "config /etc/x\n",
 		  { " line 1: config /etc/x:", "no option" } },
-		{ "capture /tmp/x\n",
-		  { " line 1: capture /tmp/x:",
+		{ "metrics /tmp/x\n",
+		  { " line 1: metrics /tmp/x:",
 		    "not built into this version" } },
 		{ "source bpf:mlx5_0\n",
 		  { " line 1:", "bpf:mlx5_0 is not built into this version",
@@ -439,7 +443,7 @@ static const struct {
 	{ "log", "audit", true },
 	{ "trace", "(null)", true },
 	{ "audit", "(null)", true },
-	{ "capture", "(null)", false },
+	{ "capture", "(null)", true },
 	/* the contract's default is /run/osmsnoop.sock, once there is one */
 	{ "listen", "none", false },
 	{ "listen_group", "(null)", false },
