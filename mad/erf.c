@@ -220,16 +220,20 @@ struct cutting {
 	uint32_t segments;	/* 0: it is no message of RMPP's */
 };
 
+/*
+ * What is longer than a MAD is a message that was put together, wherever. What
+ * is not is cut up when it is OpenSM's and says that it goes out with RMPP.
+ */
 static struct cutting cut_up(const struct mad_capture *cap)
 {
 	const uint8_t *mad = cap->data;
 	struct cutting c = { .offset = rmpp_data_offset(mad[MAD_CLASS]) };
 	size_t data;
 
-	if (!cap->above_rmpp || !c.offset)
+	if (!c.offset)
 		return c;
 	if (cap->size <= MAD_SIZE &&
-	    (cap->len <= RMPP_FLAGS ||
+	    (!cap->above_rmpp || cap->len <= RMPP_FLAGS ||
 	     !(mad[RMPP_FLAGS] & RMPP_FLAG_ACTIVE) ||
 	     rmpp_is_control(mad, MAD_SIZE)))
 		return c;

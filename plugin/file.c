@@ -13,19 +13,11 @@
 #include <unistd.h>
 
 #include "file.h"
+#include "file_format.h"
 
 enum { FILE_MODE = 0640, OPEN_TRIES = 8 };
 
-/* How each line of ours begins. */
-static const char line_start[] = "{\"seq\":";
-
-/* Bytes of a line beside the members: number, braces, newline. */
-enum { LINE_REST = 32 };
-
-static bool fail(struct file *f, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static bool fail(struct file *f, const char *fmt, ...)
+bool file_fail(struct file *f, const char *fmt, ...)
 {
 	va_list args;
 
@@ -35,10 +27,11 @@ static bool fail(struct file *f, const char *fmt, ...)
 	return false;
 }
 
-void file_init(struct file *f, const char *path, uint64_t max_bytes,
-	       uint32_t max_files)
+void file_init(struct file *f, const struct file_format *format,
+	       const char *path, uint64_t max_bytes, uint32_t max_files)
 {
 	memset(f, 0, offsetof(struct file, buffer));
+	f->format = format;
 	snprintf(f->path, sizeof(f->path), "%s", path);
 	f->max_bytes = max_bytes;
 	f->max_files = max_files;
@@ -64,82 +57,49 @@ static bool file_moved(const struct file *f)
 	       here.st_dev != there.st_dev;
 }
 
-static bool is_ours(const char *line, size_t len)
+bool file_read(struct file *f, uint64_t from, size_t len)
 {
-	size_t n = sizeof(line_start) - 1;
+	ssize_t n = pread(f->fd, f->buffer, len, (off_t)from);
 
-	return len && !memcmp(line, line_start, len < n ? len : n);
-}
-
-/*
- * The sequence number of the last line of ours in whole lines, or 0. What an
- * administrator noted behind it does no harm.
- */
-static uint64_t last_number(const char *text, size_t len)
-{
-	const char *line, *newline;
-
-	while (len) {
-		newline = memrchr(text, '\n', len - 1);
-		line = newline ? newline + 1 : text;
-		if (is_ours(line, (size_t)(text + len - line)))
-			return strtoull(line + sizeof(line_start) - 1, NULL,
-					10);
-		len = (size_t)(line - text);
-	}
-	return 0;
-}
-
-/*
- * Where the file ends: a process that was killed may have left half a line,
- * which is no record and is taken away; the last whole one has the sequence
- * number. A file that is not of our lines is somebody else's: hands off.
- */
-static bool read_end(struct file *f)
-{
-	char *tail = f->buffer;	/* empty now, and longer than any line */
-	size_t want = f->size < sizeof(f->buffer) - 1 ?
-			      (size_t)f->size : sizeof(f->buffer) - 1;
-	const char *newline;
-	size_t whole;
-	ssize_t n;
-
-	f->last_line = 0;
-	f->missing = 0;
-	if (!want)
-		return true;
-	n = pread(f->fd, tail, want, (off_t)(f->size - want));
-	if (n < 0 || (size_t)n != want)
-		return fail(f, "%s: its end cannot be read: %s", f->path,
-			    n < 0 ? strerror(errno) : "it shrinks");
-	tail[want] = '\0';
-	newline = memrchr(tail, '\n', want);
-	whole = newline ? (size_t)(newline + 1 - tail) : 0;
-	f->last_line = last_number(tail, whole);
-	if (!f->last_line &&
-	    (whole || want < f->size || !is_ours(tail, want)))
-		return fail(f, "%s: is not empty, and no file of osmsnoop",
-			    f->path);
-	if (whole == want)
-		return true;
-	f->missing = !f->half;
-	f->half = false;
-	f->size -= want - whole;
-	if (ftruncate(f->fd, (off_t)f->size))
-		return fail(f, "%s: half a line cannot be taken away: %s",
-			    f->path, strerror(errno));
+	if (n < 0 || (size_t)n != len)
+		return file_fail(f, "%s: cannot be read: %s", f->path,
+				 n < 0 ? strerror(errno) : "it shrinks");
 	return true;
 }
 
-/* Somebody cut it while we wrote: how many lines is it short of? */
+/*
+ * Where the file ends: a process that was killed may have left half a record,
+ * which is none and is taken away. A file that is not of our format is
+ * somebody else's: hands off.
+ */
+static bool read_end(struct file *f)
+{
+	uint64_t end;
+
+	f->missing = 0;
+	if (!f->format->find_end(f, &end))
+		return false;
+	if (end == f->size)
+		return true;
+	/* what there is of a header alone was no record */
+	f->missing = !f->half && end >= f->format->header;
+	f->half = false;
+	f->size = end;
+	if (ftruncate(f->fd, (off_t)f->size))
+		return file_fail(f, "%s: %s cannot be taken away: %s", f->path,
+				 f->format->half, strerror(errno));
+	return true;
+}
+
+/* Somebody cut it while we wrote: how many records is it short of? */
 static void count_cut(struct file *f)
 {
 	struct stat st;
 
-	if (f->cut_line > f->last_line && !fstat(f->fd, &st) &&
+	if (f->cut_last > f->last && !fstat(f->fd, &st) &&
 	    st.st_ino == f->cut_ino)
-		f->missing = f->cut_line - f->last_line;
-	f->cut_line = 0;
+		f->missing = f->cut_last - f->last;
+	f->cut_last = 0;
 }
 
 /* Open it, and say whether it is new. */
@@ -170,65 +130,26 @@ static bool open_and_lock(struct file *f)
 
 	f->fd = open_or_create(f->path, &created);
 	if (f->fd < 0)
-		return fail(f, "%s: %s", f->path,
-			    errno == ELOOP ? "is a symbolic link" :
-					     strerror(errno));
+		return file_fail(f, "%s: %s", f->path,
+				 errno == ELOOP ? "is a symbolic link" :
+						  strerror(errno));
 	if (fstat(f->fd, &st))
-		return fail(f, "%s: %s", f->path, strerror(errno));
+		return file_fail(f, "%s: %s", f->path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
-		return fail(f, "%s: is no regular file", f->path);
+		return file_fail(f, "%s: is no regular file", f->path);
 	if (flock(f->fd, LOCK_EX | LOCK_NB))
-		return fail(f, "%s: %s", f->path,
-			    errno == EWOULDBLOCK ?
-				    "is written by another process, or for another option" :
-				    strerror(errno));
+		return file_fail(f, "%s: %s", f->path,
+				 errno == EWOULDBLOCK ?
+					 "is written by another process, or for another option" :
+					 strerror(errno));
 	/* a new file has the mode whatever the umask; an old one keeps its */
 	if (created && fchmod(f->fd, FILE_MODE))
-		return fail(f, "%s: %s", f->path, strerror(errno));
+		return file_fail(f, "%s: %s", f->path, strerror(errno));
 	/* only now, with the lock, does it stay as it is */
 	if (fstat(f->fd, &st))
-		return fail(f, "%s: %s", f->path, strerror(errno));
+		return file_fail(f, "%s: %s", f->path, strerror(errno));
 	f->size = (uint64_t)st.st_size;
 	return true;
-}
-
-bool file_open(struct file *f)
-{
-	int tries = OPEN_TRIES;
-	bool moved;
-
-	f->used = 0;
-	f->buffered = 0;
-	f->turn_at = f->max_bytes;
-	do {
-		file_close(f);
-		if (!open_and_lock(f))
-			goto close;
-		/* whoever had the lock may have rotated it meanwhile */
-		moved = file_moved(f);
-	} while (moved && --tries);
-	if (moved)
-		fail(f, "%s: is moved all the time", f->path);
-	else if (read_end(f)) {
-		count_cut(f);
-		return true;
-	}
-close:
-	file_close(f);
-	return false;
-}
-
-/* Lines in the first `len` bytes. */
-static uint64_t lines(const char *text, size_t len)
-{
-	const char *end = text + len;
-	uint64_t n = 0;
-
-	while ((text = memchr(text, '\n', (size_t)(end - text)))) {
-		text++;
-		n++;
-	}
-	return n;
 }
 
 /*
@@ -254,70 +175,7 @@ static ssize_t write_calmly(int fd, const char *data, size_t len)
 	return n;
 }
 
-/* The lines in the buffer are the first of a file; no number gets longer. */
-static void renumber(struct file *f)
-{
-	char *from = f->buffer, *to = f->buffer, *end = f->buffer + f->used;
-	char number[LINE_REST], *rest, *next;
-	int n;
-
-	f->last_line = 0;
-	while (from < end) {
-		rest = memchr(from, ',', (size_t)(end - from));
-		next = (char *)memchr(from, '\n', (size_t)(end - from)) + 1;
-		n = snprintf(number, sizeof(number), "%s%" PRIu64, line_start,
-			     ++f->last_line);
-		memcpy(to, number, (size_t)n);
-		memmove(to + n, rest, (size_t)(next - rest));
-		to += n + (next - rest);
-		from = next;
-	}
-	f->used = (size_t)(to - f->buffer);
-}
-
-static void drop_buffer(struct file *f, uint64_t *lost)
-{
-	*lost += f->buffered;
-	f->used = 0;
-	f->buffered = 0;
-}
-
-/*
- * Emptied in its place (logrotate's copytruncate): it begins again. One that
- * was changed otherwise may end with half a line: it is opened anew, and how
- * many lines are missing is known then.
- */
-static bool notice_emptied(struct file *f, uint64_t *lost)
-{
-	struct stat st;
-
-	char last;
-
-	if (f->fd < 0 || fstat(f->fd, &st) || (uint64_t)st.st_size == f->size)
-		return true;
-	/* somebody added a line: no harm */
-	if ((uint64_t)st.st_size > f->size &&
-	    pread(f->fd, &last, 1, st.st_size - 1) == 1 && last == '\n') {
-		f->size = (uint64_t)st.st_size;
-		return true;
-	}
-	if (!st.st_size) {
-		f->emptied = true;
-		f->size = 0;
-		renumber(f);
-		return true;
-	}
-	fail(f, "%s: somebody changed it from %" PRIu64 " to %" PRIu64 " bytes",
-	     f->path, f->size, (uint64_t)st.st_size);
-	f->last_line -= f->buffered;
-	f->cut_line = f->last_line;
-	f->cut_ino = st.st_ino;
-	drop_buffer(f, lost);
-	file_close(f);
-	return false;
-}
-
-/* The last `len` bytes are half a line. */
+/* The last `len` bytes are no whole record. */
 static void cut_back(struct file *f, size_t len)
 {
 	struct stat st;
@@ -329,14 +187,14 @@ static void cut_back(struct file *f, size_t len)
 	f->half = ftruncate(f->fd, st.st_size - (off_t)len) != 0;
 }
 
-/* Returns how many bytes of the buffer were written. */
-static size_t write_buffer(struct file *f)
+/* Returns how many of the bytes were written, all or with errno. */
+static size_t write_all(int fd, const char *data, size_t len)
 {
 	size_t done = 0;
 	ssize_t n;
 
-	while (done < f->used) {
-		n = write_calmly(f->fd, f->buffer + done, f->used - done);
+	while (done < len) {
+		n = write_calmly(fd, data + done, len - done);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
@@ -346,63 +204,177 @@ static size_t write_buffer(struct file *f)
 	return done;
 }
 
+/* The file has nothing: then it gets its header. */
+static bool begin(struct file *f)
+{
+	char header[FILE_START_MAX];
+	size_t done, len = f->format->header;
+
+	if (!len)
+		return true;
+	f->format->start(header);
+	done = write_all(f->fd, header, len);
+	if (done == len) {
+		f->size = len;
+		return true;
+	}
+	file_fail(f, "%s: %s", f->path, strerror(errno));
+	if (done)
+		cut_back(f, done);
+	return false;
+}
+
+bool file_open(struct file *f)
+{
+	int tries = OPEN_TRIES;
+	bool moved;
+
+	f->used = 0;
+	f->turn_at = f->max_bytes;
+	do {
+		file_close(f);
+		if (!open_and_lock(f))
+			goto close;
+		/* whoever had the lock may have rotated it meanwhile */
+		moved = file_moved(f);
+	} while (moved && --tries);
+	if (moved)
+		file_fail(f, "%s: is moved all the time", f->path);
+	else if (read_end(f) && (f->size || begin(f))) {
+		count_cut(f);
+		f->begun++;
+		return true;
+	}
+close:
+	file_close(f);
+	return false;
+}
+
+/* Whole records among the first `len` bytes of the buffer. */
+struct run {
+	size_t bytes;
+	uint64_t records;
+	uint64_t loss;		/* what is missing without them */
+};
+
+static struct run whole_records(const struct file *f, size_t from, size_t len)
+{
+	const char *bytes = f->buffer + from;
+	struct run r = { 0 };
+	size_t n;
+
+	while ((n = f->format->next(bytes + r.bytes, len - r.bytes))) {
+		r.records++;
+		r.loss += file_loss(f->format, bytes + r.bytes, n);
+		r.bytes += n;
+	}
+	return r;
+}
+
+/* The buffer is lost from this byte on. */
+static void give_up(struct file *f, size_t from, uint64_t *lost)
+{
+	struct run r = whole_records(f, from, f->used - from);
+
+	*lost += r.loss;
+	f->last -= r.records;
+	f->used = 0;
+	file_close(f);
+}
+
+/* Somebody emptied the file: what is in the buffer is the first in it. */
+static bool begin_again(struct file *f)
+{
+	f->emptied = true;
+	f->begun++;
+	f->size = 0;
+	f->last = whole_records(f, 0, f->used).records;
+	if (f->format->renumber)
+		f->format->renumber(f);
+	return begin(f);
+}
+
+/*
+ * Emptied in its place (logrotate's copytruncate): it begins again. One that
+ * was changed otherwise may end with half a record: it is opened anew, and how
+ * many are missing is known then.
+ */
+static bool notice_emptied(struct file *f, uint64_t *lost)
+{
+	struct stat st;
+	uint64_t size;
+
+	if (f->fd < 0 || fstat(f->fd, &st) || (uint64_t)st.st_size == f->size)
+		return true;
+	size = (uint64_t)st.st_size;
+	if (size > f->size && f->format->may_end &&
+	    f->format->may_end(f->fd, size)) {
+		f->size = size;
+		return true;
+	}
+	if (!size && begin_again(f))
+		return true;
+	if (size)
+		file_fail(f, "%s: somebody changed it from %" PRIu64 " to %" PRIu64 " bytes",
+			  f->path, f->size, size);
+	give_up(f, 0, lost);
+	f->cut_last = f->last;
+	f->cut_ino = st.st_ino;
+	return false;
+}
+
+/* Returns how many bytes of the buffer were written, all or with a reason. */
+static size_t write_buffer(struct file *f)
+{
+	size_t done = write_all(f->fd, f->buffer, f->used);
+
+	if (done < f->used)
+		file_fail(f, "%s: %s", f->path, strerror(errno));
+	return done;
+}
+
 /*
  * Emptied between the look and the write: the file has nothing but what was
- * just written, with the numbers of the one before. It begins again.
+ * just written, which belongs behind the beginning of one.
  */
-static bool was_emptied_meanwhile(struct file *f)
+static bool was_emptied_meanwhile(struct file *f, size_t written)
 {
 	struct stat st;
 
-	if (!f->size || fstat(f->fd, &st) || (uint64_t)st.st_size != f->used ||
-	    ftruncate(f->fd, 0))
-		return false;
-	f->emptied = true;
-	f->size = 0;
-	renumber(f);
-	return true;
+	return f->size && !fstat(f->fd, &st) &&
+	       (uint64_t)st.st_size == written && !ftruncate(f->fd, 0);
 }
 
 bool file_flush(struct file *f, uint64_t *lost)
 {
-	const char *newline;
 	size_t done, whole;
-	uint64_t written;
 
 	if (!notice_emptied(f, lost))
 		return false;
 	if (!f->used)
 		return true;
 	done = write_buffer(f);
-	if (done == f->used && was_emptied_meanwhile(f))
-		done = write_buffer(f);
+	if (was_emptied_meanwhile(f, done))
+		done = begin_again(f) ? write_buffer(f) : 0;
 	if (done == f->used) {
 		f->size += f->used;
 		f->used = 0;
-		f->buffered = 0;
 		return true;
 	}
-
-	fail(f, "%s: %s", f->path, strerror(errno));
-	newline = done ? memrchr(f->buffer, '\n', done) : NULL;
-	whole = newline ? (size_t)(newline + 1 - f->buffer) : 0;
+	whole = whole_records(f, 0, done).bytes;
 	if (whole < done)
 		cut_back(f, done - whole);
-	written = lines(f->buffer, whole);
-	*lost += f->buffered - written;
-	f->last_line -= f->buffered - written;
-	f->used = 0;
-	f->buffered = 0;
-	file_close(f);
+	give_up(f, whole, lost);
 	return false;
 }
 
 /*
- * May `path` be renamed over? What is not of our lines is somebody else's.
+ * May `path` be renamed over? What is not of our format is somebody else's.
  */
 static bool may_replace(struct file *f, const char *path)
 {
-	char start[sizeof(line_start) - 1];
+	char start[FILE_START_MAX], found[FILE_START_MAX];
+	size_t want = f->format->start(start);
 	struct stat st;
 	ssize_t n = -1;
 	int fd;
@@ -410,20 +382,19 @@ static bool may_replace(struct file *f, const char *path)
 	fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return errno == ENOENT ||
-		       fail(f, "%s: %s, so %s is not rotated", path,
-			    strerror(errno), f->path);
+		       file_fail(f, "%s: %s, so %s is not rotated", path,
+				 strerror(errno), f->path);
 	if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
 		close(fd);
-		return fail(f, "%s: is written by another process, or for another option, so %s is not rotated",
-			    path, f->path);
+		return file_fail(f, "%s: is written by another process, or for another option, so %s is not rotated",
+				 path, f->path);
 	}
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
-		n = read(fd, start, sizeof(start));
+		n = read(fd, found, want);
 	close(fd);
-	return !n || (n == (ssize_t)sizeof(start) &&
-		      is_ours(start, sizeof(start))) ||
-	       fail(f, "%s: is no file of osmsnoop, so %s is not rotated",
-		    path, f->path);
+	return !n || (n == (ssize_t)want && !memcmp(found, start, want)) ||
+	       file_fail(f, "%s: is no file of osmsnoop, so %s is not rotated",
+			 path, f->path);
 }
 
 static void rotated_name(const struct file *f, uint32_t number, char *name,
@@ -477,14 +448,14 @@ static bool rotate(struct file *f)
 		return false;
 	if (f->max_files == 1)
 		return !unlink(f->path) ||
-		       fail(f, "%s: cannot be removed: %s", f->path,
-			    strerror(errno));
+		       file_fail(f, "%s: cannot be removed: %s", f->path,
+				 strerror(errno));
 	for (i = first_gap(f); i > 0; i--) {
 		rotated_name(f, i, to, sizeof(to));
 		rotated_name(f, i - 1, from, sizeof(from));
 		if (rename(from, to) && errno != ENOENT)
-			return fail(f, "%s: cannot be renamed to %s: %s", from,
-				    to, strerror(errno));
+			return file_fail(f, "%s: cannot be renamed to %s: %s",
+					 from, to, strerror(errno));
 	}
 	return true;
 }
@@ -503,7 +474,7 @@ static bool file_next(struct file *f, uint64_t *lost)
  */
 static bool turn(struct file *f, size_t len, uint64_t *lost)
 {
-	if (f->size + f->used + len <= f->turn_at || !(f->size + f->used))
+	if (f->size + f->used + len <= f->turn_at || !f->last)
 		return true;
 	if (!file_flush(f, lost))
 		return false;
@@ -524,23 +495,15 @@ bool file_follow(struct file *f, uint64_t *lost)
 	return file_flush(f, lost) && file_next(f, lost);
 }
 
-bool file_put(struct file *f, const char *members, size_t len, uint64_t *lost)
+bool file_put(struct file *f, const char *record, size_t len, uint64_t *lost)
 {
-	char *line;
-	int n;
+	size_t most = len + f->format->rest;
 
-	/* the number is that of the file's next line, so it comes after these */
-	if (!turn(f, len + LINE_REST, lost))
+	/* its number is the next of the file that it comes to lie in */
+	if (!turn(f, most, lost))
 		return false;
-	if (f->used + len + LINE_REST > sizeof(f->buffer) &&
-	    !file_flush(f, lost))
+	if (f->used + most > sizeof(f->buffer) && !file_flush(f, lost))
 		return false;
-	line = f->buffer + f->used;
-	n = snprintf(line, LINE_REST, "%s%" PRIu64 ",", line_start,
-		     ++f->last_line);
-	memcpy(line + n, members, len);
-	memcpy(line + n + len, "}\n", 2);
-	f->used += (size_t)n + len + 2;
-	f->buffered++;
+	f->used += f->format->put(f->buffer + f->used, ++f->last, record, len);
 	return true;
 }

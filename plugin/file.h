@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A file of numbered JSON lines that lasts: appended to, rotated by size,
- * opened again when somebody moved it, mended when a line was torn, and
- * patient with a disk that is full. One thread at a time.
+ * A file of records that lasts: appended to, rotated by size, opened again
+ * when somebody moved it, mended when a record was torn, and patient with a
+ * disk that is full. What a record is, its format says: a numbered JSON line
+ * or a packet. One thread at a time.
  */
 #ifndef OSMSNOOP_FILE_H
 #define OSMSNOOP_FILE_H
@@ -13,9 +14,23 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { FILE_BUFFER = 256 * 1024, FILE_LINE_MAX = 128 * 1024 };
+enum { FILE_BUFFER = 256 * 1024, FILE_RECORD_MAX = 128 * 1024 };
+
+/* Trace and audit: {"seq":N,<members>}, numbered from 1 in each file. */
+extern const struct file_format file_lines;
+/* Capture files: packets as erf_encode() makes them. */
+extern const struct file_format file_pcap;
+
+/* How far a file of packets is known to be one. */
+struct file_walk {
+	dev_t dev;
+	ino_t ino;		/* 0 = none */
+	uint64_t end;
+	uint64_t packets;
+};
 
 struct file {
+	const struct file_format *format;
 	char path[PATH_MAX];
 	uint64_t max_bytes;
 	uint32_t max_files;
@@ -26,40 +41,40 @@ struct file {
 
 	int fd;			/* -1 = not open */
 	uint64_t size;		/* what the file has, without the buffer */
-	uint64_t last_line;	/* sequence number that its last line has */
-	uint64_t missing;	/* lines that file_open() found missing */
-	bool half;		/* half a line is left, counted as lost */
-	uint64_t cut_line;	/* the last line when somebody cut the file */
+	uint64_t begun;		/* times that it was opened, or emptied */
+	uint64_t last;		/* number that its last record has */
+	uint64_t missing;	/* records that file_open() found missing */
+	bool half;		/* a torn one is left, counted as lost */
+	uint64_t cut_last;	/* the last one when somebody cut the file */
 	ino_t cut_ino;		/* ... which was this one */
-	size_t used;		/* bytes in the buffer, whole lines */
-	uint64_t buffered;	/* lines in the buffer */
+	struct file_walk walk;
+	size_t used;		/* bytes in the buffer, whole records */
 	char reason[512];	/* why the last call failed */
 	char buffer[FILE_BUFFER];
 };
 
 /* `path` is absolute. Opens nothing yet. */
-void file_init(struct file *f, const char *path, uint64_t max_bytes,
-	       uint32_t max_files);
+void file_init(struct file *f, const struct file_format *format,
+	       const char *path, uint64_t max_bytes, uint32_t max_files);
 
 /*
  * Open or create it (mode 0640, never through a symbolic link, never one that
- * another process writes or that is not of our lines). Sets last_line to the
- * sequence number at its end, 0 for a new file, and missing: half a line, which
- * it takes away, and lines that somebody cut away while we wrote. False with a
- * reason.
+ * another process writes or that is not of this format). Sets `last` to the
+ * number of the record at its end, 0 for a new file, which gets its header,
+ * and missing: a torn record, which it takes away, and records that somebody
+ * cut away while we wrote. False with a reason.
  */
 bool file_open(struct file *f);
 
 /*
- * Put one line into the buffer: {"seq":N,<members>}, the next number of this
- * file. `members` has no newline and at most FILE_LINE_MAX bytes. Where they
- * would be too many, the next file is begun before, from 1 again; or
- * not_turned is set with a reason, where the rotated files cannot be renamed
- * or are not ours, and this one goes on. False when the file cannot be
- * written: it is then closed. May empty the buffer (see file_flush).
+ * Put one record into the buffer: members without a newline, FILE_RECORD_MAX
+ * bytes at most, or a packet. Where they would be too many, the next file is
+ * begun before, from 1 again; or not_turned is set with a reason, where the
+ * rotated files cannot be renamed or are not ours, and this one goes on. False
+ * when the file cannot be written: it is then closed. May empty the buffer
+ * (see file_flush).
  */
-bool file_put(struct file *f, const char *members, size_t len,
-	      uint64_t *lost);
+bool file_put(struct file *f, const char *record, size_t len, uint64_t *lost);
 
 /*
  * Begin the next file, too, when this one was moved away (logrotate) or
@@ -69,9 +84,9 @@ bool file_put(struct file *f, const char *members, size_t len,
 bool file_follow(struct file *f, uint64_t *lost);
 
 /*
- * Write the buffer. On failure the file is cut back to the last whole line
- * that it got, closed, and *lost grows by the lines that it did not get;
- * last_line is that of the last line that is there.
+ * Write the buffer. On failure the file is cut back to the last whole record
+ * that it got, closed, and *lost grows by the records that it did not get, and
+ * by what they say to be lost; `last` is the last one that is there.
  */
 bool file_flush(struct file *f, uint64_t *lost);
 

@@ -2,8 +2,11 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "clock.h"
+#include "erf.h"
+#include "file_format.h"
 #include "journal.h"
 #include "record.h"
 
@@ -34,9 +37,15 @@ static void failed(struct journal *j)
 	j->retry_at = j->now_ns + RETRY_NS;
 }
 
+/* Records are written again, and this was not said yet. */
+static bool is_well(const struct journal *j)
+{
+	return j->said && !j->failing && !j->lost;
+}
+
 /*
- * Records are written again, and have been for a while: on a disk that is
- * nearly full there is room for a loss record now and then.
+ * Not before they have been for a while: on a disk that is nearly full there
+ * is room for a loss record now and then.
  */
 static void say_well(struct journal *j)
 {
@@ -46,9 +55,9 @@ static void say_well(struct journal *j)
 	j->said_lost = 0;
 }
 
-static bool put(struct journal *j, const char *members, size_t len)
+static bool put(struct journal *j, const char *record, size_t len)
 {
-	bool well = file_put(&j->file, members, len, &j->lost);
+	bool well = file_put(&j->file, record, len, &j->lost);
 
 	if (j->file.not_turned)
 		say(j, "5D23", "%s", j->file.reason);
@@ -56,8 +65,15 @@ static bool put(struct journal *j, const char *members, size_t len)
 	return well;
 }
 
-/* Say in the file what is missing in it. Nothing else is in the buffer. */
-static bool tell_lost(struct journal *j)
+static void note_told(struct journal *j, uint64_t lost)
+{
+	j->total += lost;
+	j->said_lost += lost;
+	j->well_ns = j->now_ns;
+}
+
+/* Nothing else is in the buffer. */
+static bool put_loss_record(struct journal *j)
 {
 	char json[RECORD_JSON_MAX];
 	uint64_t lost = j->lost;
@@ -76,29 +92,54 @@ static bool tell_lost(struct journal *j)
 		j->lost--;	/* the loss record itself is no loss */
 		return false;
 	}
-	j->total += lost;
-	j->said_lost += lost;
 	j->lost -= lost;
+	note_told(j, lost);
 	return true;
 }
 
-/* Begin again: the first line says what is missing. */
+/* Say in the file what is missing, unless the next packet is to say it. */
+static bool tell_lost(struct journal *j)
+{
+	return !j->lost || j->file.format->add_lost || put_loss_record(j);
+}
+
+/* The packet that says what is missing before it. */
+static bool put_with_lost(struct journal *j, const char *packet, size_t len)
+{
+	uint64_t lost = j->lost;
+	char more[ERF_PACKET_MAX];
+
+	memcpy(more, packet, len);
+	len = j->file.format->add_lost(more, len, lost);
+	/* with the packet they are lost again */
+	j->lost = 0;
+	if (!put(j, more, len)) {
+		j->lost += file_loss(j->file.format, more, len);
+		return false;
+	}
+	if (!file_flush(&j->file, &j->lost))
+		return false;
+	note_told(j, lost);
+	return true;
+}
+
+/* Begin again: the first thing said is what is missing. */
 static bool resume(struct journal *j)
 {
 	if (!file_open(&j->file))
 		return false;
 	j->lost += j->file.missing;
-	if (j->lost && !tell_lost(j)) {
+	if (!tell_lost(j)) {
 		file_close(&j->file);
 		return false;
 	}
 	j->failing = false;
-	j->opened_ns = j->now_ns;
+	j->well_ns = j->now_ns;
 	return true;
 }
 
-void journal_init(struct journal *j, const char *path, uint64_t max_bytes,
-		  uint32_t max_files,
+void journal_init(struct journal *j, const struct file_format *format,
+		  const char *path, uint64_t max_bytes, uint32_t max_files,
 		  void (*say_line)(void *context, const char *code,
 				   const char *text),
 		  void *context)
@@ -106,9 +147,9 @@ void journal_init(struct journal *j, const char *path, uint64_t max_bytes,
 	j->say = say_line;
 	j->context = context;
 	j->failing = j->said = false;
-	j->now_ns = j->retry_at = j->opened_ns = 0;
+	j->now_ns = j->retry_at = j->well_ns = 0;
 	j->lost = j->total = j->said_lost = 0;
-	file_init(&j->file, path, max_bytes, max_files);
+	file_init(&j->file, format, path, max_bytes, max_files);
 }
 
 void journal_open(struct journal *j, uint64_t mono_ns)
@@ -118,16 +159,19 @@ void journal_open(struct journal *j, uint64_t mono_ns)
 		failed(j);
 }
 
-void journal_put(struct journal *j, const char *members, size_t len)
+void journal_put(struct journal *j, const char *record, size_t len)
 {
+	const struct file_format *format = j->file.format;
+
 	if (j->failing) {
-		j->lost++;
-		return;
+		j->lost += file_loss(format, record, len);
+	} else if (j->lost && format->add_lost) {
+		if (!put_with_lost(j, record, len))
+			failed(j);
+	} else if (!put(j, record, len)) {
+		j->lost += file_loss(format, record, len);
+		failed(j);
 	}
-	if (put(j, members, len))
-		return;
-	j->lost++;
-	failed(j);
 }
 
 void journal_lose(struct journal *j, uint64_t lost)
@@ -150,7 +194,7 @@ static bool flush(struct journal *j)
 		    "%s was emptied while it was written; what was written just before may be missing in every copy of it",
 		    j->file.path);
 	j->file.emptied = false;
-	return !j->lost || tell_lost(j);
+	return tell_lost(j);
 }
 
 void journal_flush(struct journal *j, uint64_t mono_ns)
@@ -159,7 +203,7 @@ void journal_flush(struct journal *j, uint64_t mono_ns)
 	if (!j->failing) {
 		if (!flush(j))
 			failed(j);
-		else if (j->said && mono_ns - j->opened_ns >= WELL_NS)
+		else if (is_well(j) && mono_ns - j->well_ns >= WELL_NS)
 			say_well(j);
 		return;
 	}
@@ -175,7 +219,7 @@ void journal_close(struct journal *j)
 		resume(j);
 	else if (!flush(j))
 		failed(j);
-	if (j->said && !j->failing)
+	if (is_well(j))
 		say_well(j);
 	if (j->lost)
 		say(j, "5D22", "%s ends without %" PRIu64 " records",

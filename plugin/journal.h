@@ -2,8 +2,8 @@
 /*
  * A file of records (file.h) that says itself what it lacks: records that
  * could not be written are counted, writing is tried again every second, and
- * a loss record stands where they are missing. One thread at a time; it may
- * be blocked by the disk.
+ * where they are missing a loss record stands, or the next packet says it. One
+ * thread at a time; it may be blocked by the disk.
  */
 #ifndef OSMSNOOP_JOURNAL_H
 #define OSMSNOOP_JOURNAL_H
@@ -22,7 +22,7 @@ struct journal {
 	bool failing;		/* trying again */
 	bool said;		/* that it fails, and not yet that it goes on */
 	uint64_t said_lost;	/* told in the file since */
-	uint64_t opened_ns;	/* monotonic */
+	uint64_t well_ns;	/* monotonic, since when it goes on */
 	uint64_t now_ns;	/* of the last flush */
 	uint64_t retry_at;
 	uint64_t lost;		/* not told in the file yet */
@@ -31,8 +31,8 @@ struct journal {
 };
 
 /* Set all of it; opens nothing yet. `path` is absolute. */
-void journal_init(struct journal *j, const char *path, uint64_t max_bytes,
-		  uint32_t max_files,
+void journal_init(struct journal *j, const struct file_format *format,
+		  const char *path, uint64_t max_bytes, uint32_t max_files,
 		  void (*say)(void *context, const char *code,
 			      const char *text),
 		  void *context);
@@ -40,8 +40,8 @@ void journal_init(struct journal *j, const char *path, uint64_t max_bytes,
 /* One that cannot be opened is said and tried again. */
 void journal_open(struct journal *j, uint64_t mono_ns);
 
-/* The members of one record, as record_json() has them. */
-void journal_put(struct journal *j, const char *members, size_t len);
+/* One record, as file_put() wants it. */
+void journal_put(struct journal *j, const char *record, size_t len);
 
 /* So many records are missing between the last one and the next. */
 void journal_lose(struct journal *j, uint64_t lost);
@@ -49,7 +49,10 @@ void journal_lose(struct journal *j, uint64_t lost);
 /* Write what is buffered, follow a file that was moved, or try again. */
 void journal_flush(struct journal *j, uint64_t mono_ns);
 
-/* With a last try for what was lost. */
+/*
+ * With a last try for what was lost. What no packet came after to tell, the
+ * file does not have; the OpenSM log does.
+ */
 void journal_close(struct journal *j);
 
 #endif /* OSMSNOOP_JOURNAL_H */

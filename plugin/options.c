@@ -382,6 +382,11 @@ static bool parse_audit(struct options *o, const char *value)
 	return parse_path(o->audit, value);
 }
 
+static bool parse_capture(struct options *o, const char *value)
+{
+	return parse_path(o->capture, value);
+}
+
 static bool parse_listen(struct options *o, const char *value)
 {
 	size_t len = strlen(value);
@@ -491,7 +496,8 @@ const struct option options_table[OPTIONS_COUNT] = {
 	{ "audit", "(null)", "an absolute path or (null); the file name has 1 to 250 bytes",
 	  "JSON lines file for changes, alerts, traps, state and loss",
 	  parse_audit },
-	{ "capture", "(null)", NULL, NULL, NULL },
+	{ "capture", "(null)", "an absolute path or (null); the file name has 1 to 250 bytes",
+	  "capture file for Wireshark: every MAD, as pcap", parse_capture },
 	{ "listen", "/run/osmsnoop.sock",
 	  "none or an absolute path of at most 107 bytes",
 	  "socket of the live stream", parse_listen },
@@ -825,6 +831,30 @@ static bool is_same_or_rotated(const char *a, const char *b)
 	       !b[len + 1 + strspn(b + len + 1, "0123456789")];
 }
 
+/* No two options write the same file. */
+static bool are_apart(const struct options *o, char *error, size_t size)
+{
+	const struct {
+		const char *key, *path;
+	} files[] = {
+		{ "trace", o->trace }, { "audit", o->audit },
+		{ "capture", o->capture },
+	};
+	const size_t n = sizeof(files) / sizeof(files[0]);
+	size_t i, j;
+
+	for (i = 0; i < n; i++)
+		for (j = i + 1; j < n; j++)
+			if (files[i].path[0] &&
+			    (is_same_or_rotated(files[i].path, files[j].path) ||
+			     is_same_or_rotated(files[j].path, files[i].path)))
+				return fail(error, size,
+					    PREFIX "%s and " PREFIX "%s are both %.*s or a rotated file of it; accepted: two files",
+					    files[i].key, files[j].key, SHOWN,
+					    files[i].path);
+	return true;
+}
+
 bool options_parse(struct options *o, const char *line, char *error,
 		   size_t size)
 {
@@ -839,12 +869,7 @@ bool options_parse(struct options *o, const char *line, char *error,
 	if (!each_word(o, line, word_config, error, size) ||
 	    !each_word(o, line, word_option, error, size))
 		return false;
-	if (o->trace[0] && (is_same_or_rotated(o->trace, o->audit) ||
-			    is_same_or_rotated(o->audit, o->trace)))
-		return fail(error, size,
-			    PREFIX "trace and " PREFIX "audit are both %.*s or a rotated file of it; accepted: two files",
-			    SHOWN, o->trace);
-	return true;
+	return are_apart(o, error, size);
 }
 
 size_t options_others(const char *line, char *buf, size_t size)

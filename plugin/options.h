@@ -28,6 +28,7 @@ struct options {
 	enum log_mode log;
 	char trace[PATH_MAX];		/* "" = none, also below */
 	char audit[PATH_MAX];
+	char capture[PATH_MAX];
 	char listen[108];	/* as long as that of a sockaddr_un */
 	gid_t listen_group;	/* (gid_t)-1 = none */
 	bool show_keys;

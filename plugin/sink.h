@@ -51,8 +51,9 @@ struct sink {
 		     void **state);
 
 	/*
-	 * Either may be NULL. A capture comes before the records of it; `peer`
-	 * is its other end, with what is known of it.
+	 * Either may be NULL. A capture comes before the records of it, with
+	 * what is known of its peer: nothing when names are off, nor of a
+	 * directed route.
 	 */
 	void (*put)(void *state, struct sink_record *record);
 	void (*capture)(void *state, const struct mad_capture *capture,
@@ -65,12 +66,12 @@ struct sink {
 	void (*close)(void *state, uint64_t deadline_ns);
 };
 
-extern const struct sink sink_log, sink_trace, sink_audit, sink_stream;
+extern const struct sink sink_log, sink_trace, sink_audit, sink_capture,
+	sink_stream;
 
 struct sinks *sinks_open(const struct options *options, osm_log_t *p_log);
 void sinks_put(struct sinks *sinks, const struct record *record);
-
-/* Is there one that takes captures? */
+/* Does any sink take captures? Else nothing need be done for them. */
 bool sinks_take_captures(const struct sinks *sinks);
 void sinks_capture(struct sinks *sinks, const struct mad_capture *capture,
 		   const struct requester *peer);

@@ -8,8 +8,8 @@ static bool json_open(const char *path, const struct options *options,
 {
 	if (!*path)
 		return true;
-	*state = writer_open(path, options->max_bytes, options->max_files,
-			     p_log);
+	*state = writer_open(&file_lines, path, options->max_bytes,
+			     options->max_files, p_log);
 	return *state;
 }
 

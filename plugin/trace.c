@@ -208,17 +208,19 @@ static bool is_for_the_kernel(const struct mad_capture *cap)
 	       rmpp_is_control(cap->data, cap->len);
 }
 
-static void handle_events(struct trace *t, uint64_t until_mono_ns);
-
-static void pass_on(struct trace *t, const struct mad_capture *cap)
+/* The LID of a directed route says nothing of who is at its end. */
+static void hand_to_sinks(struct trace *t, const struct mad_capture *cap)
 {
 	struct requester peer = { .addr = cap->peer };
 
 	if (!sinks_take_captures(t->sinks))
 		return;
-	resolve(&peer, t);
+	if (t->options->names && cap->data[MAD_CLASS] != CLASS_SUBN_DIR)
+		fabric_resolve(t->fabric, &peer);
 	sinks_capture(t->sinks, cap, &peer);
 }
+
+static void handle_events(struct trace *t, uint64_t until_mono_ns);
 
 static void handle_capture(struct trace *t, const struct mad_capture *cap)
 {
@@ -230,7 +232,7 @@ static void handle_capture(struct trace *t, const struct mad_capture *cap)
 	/* what OpenSM does not get it does not count */
 	if (cap->above_rmpp || !is_for_the_kernel(cap))
 		count(&t->captured, cap);
-	pass_on(t, cap);
+	hand_to_sinks(t, cap);
 	if (request)
 		storm_request(t->storm, &cap->peer, cap->mono_ns);
 	transactions_put(t->transactions, cap);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "file_format.h"
 #include "journal.h"
 #include "ring.h"
 #include "sink.h"
@@ -32,7 +33,7 @@ enum {
 struct item {
 	uint64_t lost;		/* records lost just before this one */
 	uint32_t len;		/* 0 = no record, only the losses */
-	char members[];
+	char record[];
 };
 
 struct writer {
@@ -42,9 +43,10 @@ struct writer {
 	_Atomic bool closing;
 	_Atomic bool woken;		/* and has not looked yet */
 	_Atomic uint64_t settled;	/* written, or told or counted as lost */
+	_Atomic uint64_t begun;		/* as its file has it */
 
 	/* who puts */
-	uint64_t put;			/* all */
+	uint64_t put;			/* all, and what lost ones had lost */
 	bool full;			/* was the queue, since the last flush */
 	bool stuck;			/* it is not written, which was said */
 	uint64_t stuck_lost;		/* because of it */
@@ -87,11 +89,13 @@ static bool take_some(struct writer *w)
 		if (item->lost)
 			journal_lose(&w->journal, item->lost);
 		if (item->len)
-			journal_put(&w->journal, item->members, item->len);
+			journal_put(&w->journal, item->record, item->len);
+		atomic_store(&w->begun, w->journal.file.begun);
 		settled += item->lost + (item->len > 0);
 		ring_release(&w->queue, item);
 	}
 	journal_flush(&w->journal, clock_ns(CLOCK_MONOTONIC));
+	atomic_store(&w->begun, w->journal.file.begun);
 	atomic_store(&w->settled, settled);
 	return n == RECORDS_A_LOOK;
 }
@@ -140,8 +144,9 @@ static void *writer_main(void *context)
 	return NULL;
 }
 
-struct writer *writer_open(const char *path, uint64_t max_bytes,
-			   uint32_t max_files, osm_log_t *p_log)
+struct writer *writer_open(const struct file_format *format, const char *path,
+			   uint64_t max_bytes, uint32_t max_files,
+			   osm_log_t *p_log)
 {
 	struct writer *w = aligned_alloc(RING_LINE, sizeof(*w));
 
@@ -149,7 +154,7 @@ struct writer *writer_open(const char *path, uint64_t max_bytes,
 		return NULL;
 	memset(w, 0, offsetof(struct writer, journal));
 	w->p_log = p_log;
-	journal_init(&w->journal, path, max_bytes, max_files, say, w);
+	journal_init(&w->journal, format, path, max_bytes, max_files, say, w);
 	sem_init(&w->wake, 0, 0);
 	sem_init(&w->done, 0, 0);
 	pthread_mutex_init(&w->mutex, NULL);
@@ -166,7 +171,7 @@ static void wake(struct writer *w)
 		sem_post(&w->wake);
 }
 
-static bool enqueue(struct writer *w, const char *members, size_t len)
+static bool enqueue(struct writer *w, const char *record, size_t len)
 {
 	uint32_t size = (uint32_t)(sizeof(struct item) + len);
 	struct item *item = ring_reserve(&w->queue, size);
@@ -175,24 +180,39 @@ static bool enqueue(struct writer *w, const char *members, size_t len)
 		return false;
 	item->lost = w->lost;
 	item->len = (uint32_t)len;
-	memcpy(item->members, members, len);
+	memcpy(item->record, record, len);
 	ring_commit(item, size);
 	w->lost = 0;
 	return true;
 }
 
-void writer_put(struct writer *w, const char *members, size_t len)
+/* `loss` are missing because there was no room for a record. */
+static void no_room(struct writer *w, uint64_t loss)
 {
-	w->put++;
-	if (!members) {
-		w->lost++;
-	} else if (!enqueue(w, members, len)) {
-		w->lost++;
-		w->stuck_lost++;
-		w->full = true;
+	w->put += loss;
+	w->lost += loss;
+	w->stuck_lost += loss;
+	w->full = true;
+}
+
+bool writer_put(struct writer *w, const char *record, size_t len)
+{
+	bool taken = record && enqueue(w, record, len);
+
+	if (record && !taken) {
+		no_room(w, file_loss(w->journal.file.format, record, len));
+	} else {
+		w->put++;
+		w->lost += !record;
 	}
 	if (ring_used(&w->queue) >= QUEUE_WAKE)
 		wake(w);
+	return taken;
+}
+
+uint64_t writer_begun(const struct writer *w)
+{
+	return atomic_load(&w->begun);
 }
 
 /*

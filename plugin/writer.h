@@ -8,22 +8,35 @@
 #ifndef OSMSNOOP_WRITER_H
 #define OSMSNOOP_WRITER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <opensm/osm_log.h>
 
+#include "file.h"
+
 struct writer;
 
 /* `path` is absolute. NULL: no memory, or no thread. */
-struct writer *writer_open(const char *path, uint64_t max_bytes,
-			   uint32_t max_files, osm_log_t *p_log);
+struct writer *writer_open(const struct file_format *format, const char *path,
+			   uint64_t max_bytes, uint32_t max_files,
+			   osm_log_t *p_log);
 
 /*
- * Put the members of one record, as record_json() has them; copied. NULL
- * counts a record that could not be made. One thread at a time, also below.
+ * Put one record, as file_put() wants it; copied. NULL counts one that could
+ * not be made. False: it is lost, and counted. One thread at a time, also
+ * below.
  */
-void writer_put(struct writer *w, const char *members, size_t len);
+bool writer_put(struct writer *w, const char *record, size_t len);
+
+/*
+ * How often a file was begun, or gone on with after a failure. What was put
+ * before this last grew need not be in the file that is written now; what is
+ * put from then on comes to lie in it, or in a later one, or is lost and makes
+ * this grow again.
+ */
+uint64_t writer_begun(const struct writer *w);
 
 /* About ten times a second: what was put is to be written now. */
 void writer_flush(struct writer *w);

@@ -80,7 +80,7 @@ value storm=1000 'N/S: '
 value unanswered=0s '1 to 3600'
 value listen=sock 'none or an absolute path of at most 107 bytes'
 value listen_group=no-such-group "a group's name or number, or (null)"
-for word in capture=/tmp/x metrics=/tmp/x; do
+for word in metrics=/tmp/x; do
 	refused "osmsnoop.$word" "${word%%=*} is not built into this version"
 done
 

@@ -220,6 +220,31 @@ START_TEST(who_has_no_rmpp_is_not_cut_up)
 }
 END_TEST
 
+/* A message of source kernel, which put it together. */
+START_TEST(what_was_put_together_is_cut_up)
+{
+	struct mad_capture cap = capture_of(CLASS_SUBN_ADM, 0x92, 0x11, 1000);
+	struct mad_capture got;
+	struct erf_note note;
+	size_t i;
+
+	cap.above_rmpp = false;
+	message[RMPP_VERSION] = 1;
+	message[RMPP_TYPE] = RMPP_DATA;
+	message[RMPP_FLAGS] = RMPP_FLAG_ACTIVE | RMPP_FLAG_FIRST;
+	message[RMPP_SEGMENT + 3] = 1;
+	ck_assert_uint_eq(encode(&cap, NULL), 5);
+	for (i = 0; i < 5; i++) {
+		ck_assert_int_eq(decode(i, &got, &note), ERF_MAD);
+		ck_assert_uint_eq(mad_get32(got.data + RMPP_SEGMENT), i + 1);
+		ck_assert_uint_eq(got.data[RMPP_FLAGS],
+				  RMPP_FLAG_ACTIVE |
+				  (i ? 0 : RMPP_FLAG_FIRST) |
+				  (i < 4 ? 0 : RMPP_FLAG_LAST));
+	}
+}
+END_TEST
+
 /* What was cut says so by its original length, and is there up to the cut. */
 START_TEST(a_cut_message_has_all_its_segments)
 {
@@ -506,6 +531,7 @@ int main(void)
 	tcase_add_test(tc, headers_are_where_tshark_looks);
 	tcase_add_loop_test(tc, a_message_is_its_segments, 0, 33);
 	tcase_add_test(tc, who_has_no_rmpp_is_not_cut_up);
+	tcase_add_test(tc, what_was_put_together_is_cut_up);
 	tcase_add_loop_test(tc, a_cut_message_has_all_its_segments, 0, 9);
 	tcase_add_loop_test(tc, names_come_along, 0, ERF_NAME_MAX + 1);
 	tcase_add_loop_test(tc, losses_are_added_in_place, 0, 4);

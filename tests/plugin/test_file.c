@@ -1,26 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * plugin/file.c: what it refuses, what is in the files after a kill, a full
- * disk, a rotation, and how many lines are missing.
+ * plugin/file.c and its formats: what it refuses, what is in the files after a
+ * kill, a full disk, a rotation, and how many records are missing.
  */
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 
-#include "disk.h"
-#include "file.h"
+#include "kinds.h"
 #include "../run.h"
 
 static struct file *file;
 static uint64_t lost;
 
-static void setup(void)
+static void begin(void)
 {
-	disk_setup();
 	file = malloc(sizeof(*file));
 	ck_assert_ptr_nonnull(file);
-	file_init(file, path, 1 << 30, 8);
+	file_init(file, kind->format, path, 1 << 30, 8);
 	lost = 0;
+}
+
+static void begin_lines(void)
+{
+	setup_lines();
+	begin();
+}
+
+static void begin_pcap(void)
+{
+	setup_pcap();
+	begin();
 }
 
 static void teardown(void)
@@ -30,9 +40,22 @@ static void teardown(void)
 	disk_teardown();
 }
 
-static bool put(const char *text)
+static bool put_record(bool big)
 {
-	return file_put(file, text, strlen(text), &lost);
+	char record[RECORD_MAX];
+	size_t len = kind->make(record, big);
+
+	return file_put(file, record, len, &lost);
+}
+
+static bool put(void)
+{
+	return put_record(false);
+}
+
+static bool put_line(const char *members)
+{
+	return file_put(file, members, strlen(members), &lost);
 }
 
 static mode_t mode_of(const char *name)
@@ -41,6 +64,23 @@ static mode_t mode_of(const char *name)
 
 	ck_assert_int_eq(lstat(name, &st), 0);
 	return st.st_mode & 07777;
+}
+
+static void write_bytes(const char *name, const char *bytes, size_t len)
+{
+	int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	ck_assert_int_eq(write(fd, bytes, len), len);
+	close(fd);
+}
+
+static void check_bytes(const char *name, const char *bytes, size_t len)
+{
+	struct stat st;
+
+	ck_assert_int_eq(stat(name, &st), 0);
+	ck_assert_int_eq(st.st_size, len);
+	ck_assert_mem_eq(content(name), bytes, len);
 }
 
 static void check_refused(const char *reason)
@@ -83,22 +123,22 @@ START_TEST(test_not_a_file)
 	close(s);
 	unlink(path);
 
-	file_init(file, "/dev/null", 1 << 20, 1);
+	file_init(file, kind->format, "/dev/null", 1 << 20, 1);
 	ck_assert(!file_open(file));
 	ck_assert_ptr_nonnull(strstr(file->reason, "no regular file"));
 
 	write_file(beside(".file"), "");
 	snprintf(path, sizeof(path), "%s/no/t.jsonl", dir);
-	file_init(file, path, 1 << 20, 1);
+	file_init(file, kind->format, path, 1 << 20, 1);
 	check_refused("No such file or directory");
 	snprintf(path, sizeof(path), "%s/t.jsonl.file/t.jsonl", dir);
-	file_init(file, path, 1 << 20, 1);
+	file_init(file, kind->format, path, 1 << 20, 1);
 	check_refused("Not a directory");
 }
 END_TEST
 
 /* A path that was mistaken must not cost somebody else's file its end. */
-START_TEST(test_foreign_file)
+START_TEST(test_foreign_lines)
 {
 	static const char *const texts[] = {
 		"hello", "hello\n", "hello\nworld", "\n", "{}\n",
@@ -122,6 +162,74 @@ START_TEST(test_foreign_file)
 }
 END_TEST
 
+/* Nor another capture file, whatever it was captured with. */
+START_TEST(test_foreign_pcap)
+{
+	char ours[2 * ERF_FILE_HEADER] = "", bytes[sizeof(ours)];
+	size_t i, len;
+
+	erf_file_header((uint8_t *)ours);
+	for (i = 0; i < ERF_FILE_HEADER; i++) {
+		memcpy(bytes, ours, sizeof(ours));
+		bytes[i] ^= 1;
+		for (len = i + 1; len <= sizeof(bytes); len += 7) {
+			write_bytes(path, bytes, len);
+			check_refused("no file of osmsnoop");
+			check_bytes(path, bytes, len);
+		}
+	}
+	write_file(path, "{\"seq\":1,\"a\":1}\n");
+	check_refused("no file of osmsnoop");
+
+	/* a header alone, or a part of it, is ours */
+	for (len = 0; len <= ERF_FILE_HEADER; len++) {
+		write_bytes(path, ours, len);
+		ck_assert(file_open(file));
+		ck_assert_uint_eq(file->missing, 0);
+		ck_assert_uint_eq(file->last, 0);
+		file_close(file);
+		check_bytes(path, ours, ERF_FILE_HEADER);
+	}
+}
+END_TEST
+
+/* What is no packet, with more behind it, is nothing that a kill leaves. */
+START_TEST(test_damaged_pcap)
+{
+	char bytes[8192];
+	size_t i, at = (size_t)file_size(3);
+	int fd;
+
+	ck_assert(file_open(file));
+	for (i = 0; i < 9; i++)
+		ck_assert(put());
+	ck_assert(file_flush(file, &lost));
+	file_close(file);
+	memcpy(bytes, content(path), (size_t)file_size(9));
+	memset(bytes + at, 'x', 40);
+	write_bytes(path, bytes, (size_t)file_size(9));
+	for (i = 0; i < 4; i++) {
+		check_refused("is damaged: from byte");
+		check_bytes(path, bytes, (size_t)file_size(9));
+	}
+	/* mended by somebody, in its place */
+	ck_assert_int_eq(truncate(path, file_size(3)), 0);
+	ck_assert(file_open(file));
+	ck_assert_uint_eq(file->last, 3);
+	ck_assert_uint_eq(file->missing, 0);
+	file_close(file);
+
+	/* other bytes where it was well the last time */
+	fd = open(path, O_WRONLY);
+	ck_assert_int_eq(pwrite(fd, "xxxx", 4, file_size(1) + 8), 4);
+	close(fd);
+	ck_assert_int_eq(truncate(path, file_size(3) + 100), 0);
+	ck_assert(file_open(file));
+	ck_assert_uint_eq(file->missing, 1);
+	ck_assert_uint_eq(file->last, 3);
+}
+END_TEST
+
 START_TEST(test_second_writer)
 {
 	struct file *second = malloc(sizeof(*second));
@@ -129,7 +237,7 @@ START_TEST(test_second_writer)
 	pid_t pid;
 
 	ck_assert(file_open(file));
-	file_init(second, path, 1 << 20, 1);
+	file_init(second, kind->format, path, 1 << 20, 1);
 	ck_assert(!file_open(second));
 	ck_assert_ptr_nonnull(strstr(second->reason,
 				     "written by another process"));
@@ -144,9 +252,9 @@ START_TEST(test_second_writer)
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert_int_eq(status, 0);
 
-	ck_assert(put("\"a\":1"));
+	ck_assert(put());
 	ck_assert(file_flush(file, &lost));
-	ck_assert_uint_eq(check_lines(path, 1), 1);
+	ck_assert_uint_eq(records_in(path), 1);
 	ck_assert_uint_eq(lost, 0);
 }
 END_TEST
@@ -175,30 +283,62 @@ END_TEST
 
 START_TEST(test_continue)
 {
-	char *big = malloc(66000);
-	FILE *f;
-	int i;
+	unsigned i;
 
 	for (i = 1; i <= 3; i++) {
 		ck_assert(file_open(file));
-		ck_assert_uint_eq(file->last_line, 2u * (unsigned)i - 2);
+		ck_assert_uint_eq(file->last, 2 * i - 2);
 		ck_assert_uint_eq(file->missing, 0);
-		ck_assert(put("\"a\":1"));
-		ck_assert(put("\"b\":\"\\\"seq\\\":99\""));
+		ck_assert(put());
+		ck_assert(put());
 		ck_assert(file_flush(file, &lost));
 		file_close(file);
 	}
-	ck_assert_uint_eq(check_lines(path, 1), 6);
+	ck_assert_uint_eq(records_in(path), 6);
+	ck_assert_uint_eq(lost, 0);
+}
+END_TEST
+
+/* More than is looked at in one go, and after a restart. */
+START_TEST(test_continue_much)
+{
+	unsigned i;
+
+	ck_assert(file_open(file));
+	for (i = 0; i < 5000; i++)
+		if (!put())
+			ck_abort();
+	ck_assert(file_flush(file, &lost));
+	file_close(file);
+	file_init(file, kind->format, path, 1 << 30, 8);
+	ck_assert(file_open(file));
+	ck_assert_uint_eq(file->last, 5000);
+	ck_assert_uint_eq(file->missing, 0);
+	ck_assert(put());
+	ck_assert(file_flush(file, &lost));
+	ck_assert_uint_eq(records_in(path), 5001);
+}
+END_TEST
+
+START_TEST(test_continue_lines)
+{
+	char *big = malloc(66000);
+	FILE *f;
+
+	ck_assert(file_open(file));
+	ck_assert(put_line("\"b\":\"\\\"seq\\\":99\""));
+	ck_assert(file_flush(file, &lost));
+	ck_assert(file_open(file));
+	ck_assert_uint_eq(file->last, 1);
 
 	/* the longest line there may be */
 	memset(big, 'x', 65540);
 	big[0] = big[65539] = '"';
 	big[65540] = '\0';
-	ck_assert(file_open(file));
-	ck_assert(put(big));
+	ck_assert(put_line(big));
 	ck_assert(file_flush(file, &lost));
 	ck_assert(file_open(file));
-	ck_assert_uint_eq(file->last_line, 7);
+	ck_assert_uint_eq(file->last, 2);
 	file_close(file);
 	free(big);
 
@@ -207,40 +347,67 @@ START_TEST(test_continue)
 	fputs("# moved to the other rack\n", f);
 	fclose(f);
 	ck_assert(file_open(file));
-	ck_assert_uint_eq(file->last_line, 7);
+	ck_assert_uint_eq(file->last, 2);
+
+	/* also while we write */
+	f = fopen(path, "a");
+	fputs("# and back\n", f);
+	fclose(f);
+	ck_assert(put());
+	ck_assert(file_flush(file, &lost));
+	ck_assert_uint_eq(file->last, 3);
 	ck_assert_uint_eq(lost, 0);
 }
 END_TEST
 
-START_TEST(test_torn_line)
+/* Torn at each byte of the third. */
+START_TEST(test_torn)
 {
-	static const char whole[] =
-		"{\"seq\":1,\"a\":1}\n{\"seq\":2,\"a\":1}\n";
-	static const char *const torn[] = {
-		"{", "{\"seq\":3,\"a\"", "{\"seq\":3,\"a\":1}", "\\x00",
-	};
-	char text[128];
-	size_t i;
+	off_t size;
 
-	for (i = 0; i < sizeof(torn) / sizeof(torn[0]); i++) {
-		snprintf(text, sizeof(text), "%s%s", whole, torn[i]);
-		write_file(path, text);
-		ck_assert(file_open(file));
-		ck_assert_uint_eq(file->missing, 1);
-		ck_assert_uint_eq(file->last_line, 2);
-		ck_assert_uint_eq(file->size, strlen(whole));
-		ck_assert(put("\"b\":2"));
+	for (size = file_size(2) + 1; size < file_size(3); size++) {
+		if (!file_open(file) || !put() || !put() || !put() ||
+		    !file_flush(file, &lost) || truncate(path, size))
+			ck_abort();
+		file_close(file);
+		if (!file_open(file) || file->missing != 1 ||
+		    file->last != 2 || file->size != (uint64_t)file_size(2))
+			ck_abort_msg("torn at %jd: %s", (intmax_t)size,
+				     file->reason);
+		ck_assert(put());
 		ck_assert(file_flush(file, &lost));
 		file_close(file);
-		ck_assert_uint_eq(check_lines(path, 1), 3);
+		ck_assert_uint_eq(records_in(path), 3);
+		unlink(path);
 	}
-	/* zeroes, as some file systems leave them after a power failure */
-	write_file(path, whole);
-	ck_assert_int_eq(truncate(path, 4096), 0);
-	ck_assert(file_open(file));
-	ck_assert_uint_eq(file->missing, 1);
-	ck_assert_uint_eq(file->last_line, 2);
-	ck_assert_str_eq(content(path), whole);
+}
+END_TEST
+
+/* Zeroes, as some file systems leave them after a power failure. */
+START_TEST(test_zeroes)
+{
+	static const off_t zeroes[] = { 1, 17, 4096, 600000 };
+	size_t i;
+
+	for (i = 0; i < 4; i++) {
+		ck_assert(file_open(file));
+		ck_assert(put());
+		ck_assert(put());
+		ck_assert(file_flush(file, &lost));
+		file_close(file);
+		ck_assert_int_eq(truncate(path, file_size(2) + zeroes[i]), 0);
+		if (i == 3 && kind == &lines_kind) {
+			/* longer than any line */
+			check_refused("no file of osmsnoop");
+			continue;
+		}
+		ck_assert(file_open(file));
+		ck_assert_uint_eq(file->missing, 1);
+		ck_assert_uint_eq(file->last, 2);
+		file_close(file);
+		ck_assert_uint_eq(records_in(path), 2);
+		unlink(path);
+	}
 }
 END_TEST
 
@@ -251,15 +418,14 @@ START_TEST(test_killed)
 	int i, status;
 	pid_t pid;
 
-	file_init(file, path, 1 << 20, 2);
+	file_init(file, kind->format, path, 1 << 20, 2);
 	for (i = 0; i < 20; i++) {
 		pid = fork();
 		if (!pid) {
 			if (!file_open(file))
 				_exit(1);
 			for (;;)
-				if (!put("\"a\":\"of one that is killed\"") ||
-				    !file_flush(file, &lost))
+				if (!put() || !file_flush(file, &lost))
 					_exit(2);
 		}
 		usleep(5000 + 700 * (unsigned)i);
@@ -269,34 +435,36 @@ START_TEST(test_killed)
 		if (access(path, F_OK))
 			continue;
 		ck_assert(file_open(file));
-		last = file->last_line;
+		last = file->last;
 		file_close(file);
-		ck_assert_uint_eq(check_lines(path, 1), last);
+		ck_assert_uint_eq(records_in(path), last);
 	}
 }
 END_TEST
 
-static void check_rotation(uint32_t max_files, unsigned lines)
+static void check_rotation(uint32_t max_files, unsigned records)
 {
-	char text[4000], name[16];
+	char record[RECORD_MAX], name[16];
+	/* 16 lines of 4 KB each */
+	unsigned each = kind == &lines_kind ? 16 : (unsigned)
+			((64 * 1024 - kind->format->header) /
+			 kind->make(record, true));
 	uint32_t i;
 
-	memset(text, 'x', sizeof(text));
-	text[0] = text[sizeof(text) - 2] = '"';
-	text[sizeof(text) - 1] = '\0';
-	file_init(file, path, 64 * 1024, max_files);
+	file_init(file, kind->format, path, 64 * 1024, max_files);
 	ck_assert(file_open(file));
-	while (lines--)
-		ck_assert(put(text));
+	for (i = 0; i < records * each / 16; i++)
+		ck_assert(put_record(true));
 	ck_assert(file_flush(file, &lost));
 	file_close(file);
 	ck_assert_uint_eq(lost, 0);
+	ck_assert_uint_eq(file->begun, (records + 15) / 16);
 
-	/* 16 lines of 4 KB each are one file, and each begins with 1 */
-	ck_assert_uint_ge(check_lines(path, 1), 1);
+	/* each begins with 1 */
+	ck_assert_uint_ge(records_in(path), 1);
 	for (i = 1; i < max_files; i++) {
 		snprintf(name, sizeof(name), ".%u", i);
-		ck_assert_uint_eq(check_lines(beside(name), 1), 16);
+		ck_assert_uint_eq(records_in(beside(name)), each);
 		ck_assert_uint_eq(mode_of(beside(name)), 0640);
 	}
 	snprintf(name, sizeof(name), ".%u", max_files);
@@ -309,21 +477,19 @@ START_TEST(test_rotation)
 	check_rotation(1, 40);
 	check_rotation(2, 40);
 	check_rotation(8, 200);
-	/* a file stays within its size, one line that is larger excepted */
+	/* a file stays within its size, one record that is larger excepted */
 	check_rotation(2, 33);
 }
 END_TEST
 
-#define LONG_LINE "\"a\":\"0123456789012345678901234567890123456789\""
-
 /* Rather too long a file than none, or than one of somebody else's gone. */
 START_TEST(test_rotation_fails)
 {
-	file_init(file, path, 64, 3);
+	file_init(file, kind->format, path, 24, 3);
 	ck_assert(file_open(file));
-	ck_assert(put(LONG_LINE));
+	ck_assert(put());
 	write_file(beside(".2"), "precious\n");
-	ck_assert(put(LONG_LINE));
+	ck_assert(put());
 	ck_assert(file->not_turned);
 	ck_assert_ptr_nonnull(strstr(file->reason, ".2: is no file of"));
 	ck_assert_uint_eq(lost, 0);
@@ -333,17 +499,17 @@ START_TEST(test_rotation_fails)
 	unlink(beside(".2"));
 	ck_assert_int_eq(mkdir(beside(".2"), 0700), 0);
 	file->not_turned = false;
-	ck_assert(put(LONG_LINE));
+	ck_assert(put());
 	ck_assert(file->not_turned);
 	ck_assert(file_flush(file, &lost));
-	ck_assert_uint_eq(check_lines(path, 1), 3);
+	ck_assert_uint_eq(records_in(path), 3);
 	ck_assert_int_eq(access(beside(".1"), F_OK), -1);
 
 	/* it is tried again when the file has grown as much again */
 	rmdir(beside(".2"));
-	ck_assert(put(LONG_LINE));
-	ck_assert_uint_eq(file->last_line, 1);
-	ck_assert_uint_eq(check_lines(beside(".1"), 1), 3);
+	ck_assert(put());
+	ck_assert_uint_eq(file->last, 1);
+	ck_assert_uint_eq(records_in(beside(".1")), 3);
 	ck_assert_uint_eq(lost, 0);
 }
 END_TEST
@@ -366,22 +532,21 @@ int __wrap_rename(const char *from, const char *to)
 START_TEST(test_rotation_that_cannot_finish)
 {
 	static const char *const fixed[] = { "", ".1", ".3" };
-	char name[16], text[64];
+	char name[16], fixed_path[128];
 	unsigned i, there = 0;
 
-	file_init(file, path, 64, 6);
-	for (i = 1; i < 6; i++) {
-		snprintf(name, sizeof(name), ".%u", i);
-		snprintf(text, sizeof(text), "{\"seq\":1,\"n\":%u}\n", i);
-		write_file(beside(name), text);
-	}
+	file_init(file, kind->format, path, 24, 6);
 	ck_assert(file_open(file));
-	fixed_name = strdup(beside(fixed[_i]));
+	for (i = 0; i < 6; i++)
+		ck_assert(put());
+	ck_assert_int_eq(access(beside(".5"), F_OK), 0);
+	snprintf(fixed_path, sizeof(fixed_path), "%s", beside(fixed[_i]));
+	fixed_name = fixed_path;
 	for (i = 0; i < 20; i++) {
 		file->not_turned = false;
-		file->turn_at = 64;
-		ck_assert(put(LONG_LINE));
-		ck_assert(!i || file->not_turned);
+		file->turn_at = 24;
+		ck_assert(put());
+		ck_assert(file->not_turned);
 	}
 	fixed_name = NULL;
 	for (i = 1; i < 6; i++) {
@@ -389,13 +554,13 @@ START_TEST(test_rotation_that_cannot_finish)
 		there += !access(beside(name), F_OK);
 	}
 	ck_assert_uint_eq(there, 4);
-	ck_assert_uint_eq(lost, 0);
 	/* and then all goes on */
-	file->turn_at = 64;
-	ck_assert(put(LONG_LINE));
-	ck_assert_uint_eq(file->last_line, 1);
+	file->turn_at = 24;
+	ck_assert(put());
+	ck_assert_uint_eq(file->last, 1);
 	ck_assert(file_flush(file, &lost));
-	check_lines(beside(".1"), 1);
+	ck_assert_uint_eq(records_in(beside(".1")), 21);
+	ck_assert_uint_eq(lost, 0);
 }
 END_TEST
 
@@ -405,18 +570,18 @@ START_TEST(test_rotation_over_a_live_file)
 	struct file *other = malloc(sizeof(*other));
 
 	ck_assert_ptr_nonnull(other);
-	file_init(other, beside(".1"), 1 << 20, 2);
+	file_init(other, kind->format, beside(".1"), 1 << 20, 2);
 	ck_assert(file_open(other));
-	file_init(file, path, 64, 2);
+	file_init(file, kind->format, path, 24, 2);
 	ck_assert(file_open(file));
-	ck_assert(put(LONG_LINE));
-	ck_assert(put(LONG_LINE));
+	ck_assert(put());
+	ck_assert(put());
 	ck_assert(file->not_turned);
 	ck_assert_ptr_nonnull(strstr(file->reason, "written by another"));
 	file_close(other);
-	ck_assert(put(LONG_LINE));
-	ck_assert(put(LONG_LINE));
-	ck_assert_uint_lt(file->last_line, 3);
+	ck_assert(put());
+	ck_assert(put());
+	ck_assert_uint_lt(file->last, 3);
 	ck_assert_int_eq(access(beside(".1"), F_OK), 0);
 	free(other);
 }
@@ -425,60 +590,54 @@ END_TEST
 /* copytruncate: the emptied file is a new one. */
 START_TEST(test_emptied_in_its_place)
 {
-	file_init(file, path, 1 << 20, 2);
+	file_init(file, kind->format, path, 1 << 20, 2);
 	ck_assert(file_open(file));
-	ck_assert(put("\"a\":1"));
-	ck_assert(put("\"a\":2"));
+	ck_assert(put());
+	ck_assert(put());
 	ck_assert(file_flush(file, &lost));
 	ck_assert_int_eq(truncate(path, 0), 0);
 	ck_assert(file_follow(file, &lost));
-	ck_assert(put("\"a\":3"));
+	ck_assert(put());
 	ck_assert(file_flush(file, &lost));
-	ck_assert_uint_eq(file->last_line, 1);
-	ck_assert_uint_eq(check_lines(path, 1), 1);
+	ck_assert_uint_eq(file->last, 1);
+	ck_assert_uint_eq(records_in(path), 1);
 }
 END_TEST
 
-/* Somebody cut it in the middle of a line: no line is glued to another. */
+/* Somebody cut it in the middle of a record: none is glued to another. */
 START_TEST(test_cut)
 {
-	const uint64_t line = strlen("{\"seq\":1,\"a\":1}\n");
-	FILE *f;
 	int i;
 
 	ck_assert(file_open(file));
 	for (i = 0; i < 4; i++)
-		ck_assert(put("\"a\":1"));
+		ck_assert(put());
 	ck_assert(file_flush(file, &lost));
-	ck_assert_int_eq(truncate(path, (off_t)(2 * line + 5)), 0);
-	ck_assert(put("\"a\":1"));
+	ck_assert_int_eq(truncate(path, file_size(2) + 5), 0);
+	ck_assert(put());
 	ck_assert(!file_flush(file, &lost));
 	ck_assert_ptr_nonnull(strstr(file->reason, "somebody changed it from"));
 	ck_assert_uint_eq(lost, 1);
 	ck_assert(file_open(file));
 	ck_assert_uint_eq(file->missing, 2);
-	ck_assert_uint_eq(file->last_line, 2);
-	ck_assert(put("\"a\":1"));
+	ck_assert_uint_eq(file->last, 2);
+	ck_assert(put());
 	ck_assert(file_flush(file, &lost));
-	ck_assert_uint_eq(check_lines(path, 1), 3);
+	ck_assert_uint_eq(records_in(path), 3);
 
-	/* what is no line is no better at the end; a line is */
-	ck_assert_int_eq(truncate(path, (off_t)(3 * line + 100)), 0);
+	/* what is no record is no better at the end */
+	ck_assert_int_eq(truncate(path, file_size(3) + 100), 0);
 	ck_assert(!file_follow(file, &lost));
-	ck_assert_int_eq(truncate(path, (off_t)(3 * line)), 0);
+	ck_assert_int_eq(truncate(path, file_size(3)), 0);
 	ck_assert(file_open(file));
 	ck_assert_uint_eq(file->missing, 0);
-	f = fopen(path, "a");
-	ck_assert_ptr_nonnull(f);
-	fputs("# moved to the other rack\n", f);
-	fclose(f);
-	ck_assert(put("\"a\":1"));
+	ck_assert(put());
 	ck_assert(file_flush(file, &lost));
-	ck_assert_uint_eq(file->last_line, 4);
+	ck_assert_uint_eq(file->last, 4);
 	ck_assert_uint_eq(lost, 1);
 
 	/* with nothing in the buffer; another file is not short of anything */
-	ck_assert_int_eq(truncate(path, (off_t)line), 0);
+	ck_assert_int_eq(truncate(path, file_size(1)), 0);
 	ck_assert(!file_follow(file, &lost));
 	ck_assert_int_eq(rename(path, beside("-old")), 0);
 	ck_assert(file_open(file));
@@ -490,50 +649,50 @@ END_TEST
 START_TEST(test_moved_and_removed)
 {
 	ck_assert(file_open(file));
-	ck_assert(put("\"a\":1"));
+	ck_assert(put());
 	/* as logrotate does it: what is in the buffer belongs to the old one */
 	ck_assert_int_eq(rename(path, beside("-old")), 0);
 	ck_assert(file_follow(file, &lost));
-	ck_assert_uint_eq(file->last_line, 0);
-	ck_assert(put("\"a\":2"));
+	ck_assert_uint_eq(file->last, 0);
+	ck_assert(put());
 	ck_assert(file_flush(file, &lost));
-	ck_assert_uint_eq(check_lines(beside("-old"), 1), 1);
-	ck_assert_uint_eq(check_lines(path, 1), 1);
+	ck_assert_uint_eq(records_in(beside("-old")), 1);
+	ck_assert_uint_eq(records_in(path), 1);
 
 	/* "create": a new one stands there already */
 	ck_assert_int_eq(rename(path, beside("-old")), 0);
 	write_file(path, "");
 	ck_assert(file_follow(file, &lost));
-	ck_assert(put("\"a\":3"));
+	ck_assert(put());
 	ck_assert(file_flush(file, &lost));
-	ck_assert_uint_eq(check_lines(path, 1), 1);
+	ck_assert_uint_eq(records_in(path), 1);
 
 	unlink(path);
 	ck_assert(file_follow(file, &lost));
-	ck_assert(put("\"a\":4"));
+	ck_assert(put());
 	ck_assert(file_flush(file, &lost));
-	ck_assert_uint_eq(check_lines(path, 1), 1);
+	ck_assert_uint_eq(records_in(path), 1);
 
 	/* nothing happened */
 	ck_assert(file_follow(file, &lost));
-	ck_assert_uint_eq(file->last_line, 1);
+	ck_assert_uint_eq(file->last, 1);
 	ck_assert_uint_eq(lost, 0);
 
 	/* full in the moment after it was moved: that one is not touched */
-	file->max_bytes = file->turn_at = 32;
+	file->max_bytes = file->turn_at = 24;
 	ck_assert_int_eq(rename(path, beside(".1")), 0);
-	ck_assert(put("\"a\":5"));
-	ck_assert_uint_eq(file->last_line, 1);
-	ck_assert_ptr_nonnull(strstr(content(beside(".1")), "\"a\":4"));
+	ck_assert(put());
+	ck_assert_uint_eq(file->last, 1);
+	ck_assert_uint_eq(records_in(beside(".1")), 1);
 	ck_assert_int_eq(access(beside(".2"), F_OK), -1);
 }
 END_TEST
 
-static bool flush_within(rlim_t bytes)
+static bool flush_within(off_t bytes)
 {
 	bool well;
 
-	limit_size(bytes);
+	limit_size((rlim_t)bytes);
 	well = file_flush(file, &lost);
 	limit_size(RLIM_INFINITY);
 	return well;
@@ -541,57 +700,98 @@ static bool flush_within(rlim_t bytes)
 
 START_TEST(test_size_limit)
 {
-	const uint64_t line = strlen("{\"seq\":1,\"a\":1}\n");
 	sigset_t pending;
 	int i;
 
 	ck_assert(file_open(file));
 	for (i = 0; i < 9; i++)
-		ck_assert(put("\"a\":1"));
-	/* five lines and a half */
-	ck_assert(!flush_within(5 * line + 7));
+		ck_assert(put());
+	/* five records and a half */
+	ck_assert(!flush_within(file_size(5) + 7));
 	ck_assert_int_lt(file->fd, 0);
 	ck_assert_ptr_nonnull(strstr(file->reason, "File too large"));
 	ck_assert_uint_eq(lost, 4);
-	ck_assert_uint_eq(file->last_line, 5);
-	ck_assert_uint_eq(check_lines(path, 1), 5);
+	ck_assert_uint_eq(file->last, 5);
+	ck_assert_uint_eq(records_in(path), 5);
 	sigpending(&pending);
 	ck_assert(!sigismember(&pending, SIGXFSZ));
 
 	/* none at all */
 	ck_assert(file_open(file));
 	ck_assert_uint_eq(file->missing, 0);
-	ck_assert(put("\"a\":1"));
-	ck_assert(!flush_within(5 * line));
+	ck_assert(put());
+	ck_assert(!flush_within(file_size(5)));
 	ck_assert_uint_eq(lost, 5);
-	ck_assert_uint_eq(check_lines(path, 1), 5);
+	ck_assert_uint_eq(records_in(path), 5);
 
 	ck_assert(file_open(file));
-	ck_assert(put("\"a\":1"));
+	ck_assert(put());
 	ck_assert(file_flush(file, &lost));
-	ck_assert_uint_eq(check_lines(path, 1), 6);
+	ck_assert_uint_eq(records_in(path), 6);
 	ck_assert_uint_eq(lost, 5);
 }
 END_TEST
 
-/* Emptied with lines in the buffer, which are the first now; then full. */
+/* No room for the header of a new file, or of one that was emptied. */
+START_TEST(test_header_is_cut)
+{
+	bool well;
+
+	limit_size(kind->format->header - 1);
+	well = file_open(file);
+	limit_size(RLIM_INFINITY);
+	ck_assert(!well);
+	ck_assert_ptr_nonnull(strstr(file->reason, "File too large"));
+	ck_assert_str_eq(content(path), "");
+
+	ck_assert(file_open(file));
+	ck_assert(put());
+	ck_assert(file_flush(file, &lost));
+	ck_assert(put());
+	ck_assert_int_eq(truncate(path, 0), 0);
+	ck_assert(!flush_within(1));
+	ck_assert_uint_eq(lost, 1);
+	ck_assert(file_open(file));
+	ck_assert_uint_eq(file->missing, 0);
+	ck_assert_uint_eq(records_in(path), 0);
+}
+END_TEST
+
+/* What a record says to be lost is lost with it. */
+START_TEST(test_lost_with_it)
+{
+	char record[RECORD_MAX];
+	size_t len;
+
+	ck_assert(file_open(file));
+	ck_assert(put());
+	len = kind->make(record, false);
+	len = kind->format->add_lost(record, len, 100000);
+	ck_assert(file_put(file, record, len, &lost));
+	ck_assert(put());
+	ck_assert(!flush_within(file_size(1) + 5));
+	ck_assert_uint_eq(lost, 100002);
+	ck_assert_uint_eq(file->last, 1);
+}
+END_TEST
+
+/* Emptied with records in the buffer, which are the first now; then full. */
 START_TEST(test_emptied)
 {
-	const uint64_t line = strlen("{\"seq\":1,\"a\":1}\n");
 	int i;
 
 	ck_assert(file_open(file));
 	for (i = 0; i < 4; i++)
-		ck_assert(put("\"a\":1"));
+		ck_assert(put());
 	ck_assert(file_flush(file, &lost));
 	ck_assert_int_eq(truncate(path, 0), 0);
 	for (i = 0; i < 4; i++)
-		ck_assert(put("\"a\":1"));
-	ck_assert(!flush_within(2 * line + 3));
+		ck_assert(put());
+	ck_assert(!flush_within(file_size(2) + 3));
 	ck_assert_uint_eq(lost, 2);
 	ck_assert(file->emptied);
-	ck_assert_uint_eq(check_lines(path, 1), 2);
-	ck_assert_uint_eq(file->last_line, 2);
+	ck_assert_uint_eq(records_in(path), 2);
+	ck_assert_uint_eq(file->last, 2);
 }
 END_TEST
 
@@ -602,7 +802,7 @@ START_TEST(test_full_disk)
 	if (!mount_small())
 		return;
 	ck_assert(file_open(file));
-	while (put("\"text\":\"0123456789\"")) {
+	while (put()) {
 		n++;
 		ck_assert_uint_lt(n, 20000);
 	}
@@ -610,47 +810,59 @@ START_TEST(test_full_disk)
 	n++;
 	lost++;
 	ck_assert_ptr_nonnull(strstr(file->reason, "No space left"));
-	last = check_lines(path, 1);
-	ck_assert_uint_gt(last, 100);
+	last = records_in(path);
+	ck_assert_uint_gt(last, 20);
 	ck_assert_uint_eq(last + lost, n);
-	ck_assert_uint_eq(last, file->last_line);
+	ck_assert_uint_eq(last, file->last);
 
 	/* room again */
 	unlink(path);
 	ck_assert(file_open(file));
-	ck_assert(put("\"a\":1"));
+	ck_assert(put());
 	ck_assert(file_flush(file, &lost));
-	ck_assert_uint_eq(check_lines(path, 1), 1);
+	ck_assert_uint_eq(records_in(path), 1);
 }
 END_TEST
+
+static TCase *of_kind(const char *name, void (*setup)(void))
+{
+	TCase *tcase = tcase_create(name);
+
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, test_not_a_file);
+	tcase_add_test(tcase, test_second_writer);
+	tcase_add_test(tcase, test_mode);
+	tcase_add_test(tcase, test_continue);
+	tcase_add_test(tcase, test_continue_much);
+	tcase_add_test(tcase, test_torn);
+	tcase_add_test(tcase, test_zeroes);
+	tcase_add_test(tcase, test_killed);
+	tcase_add_test(tcase, test_rotation);
+	tcase_add_test(tcase, test_rotation_fails);
+	tcase_add_loop_test(tcase, test_rotation_that_cannot_finish, 0, 3);
+	tcase_add_test(tcase, test_rotation_over_a_live_file);
+	tcase_add_test(tcase, test_cut);
+	tcase_add_test(tcase, test_moved_and_removed);
+	tcase_add_test(tcase, test_size_limit);
+	tcase_add_test(tcase, test_emptied_in_its_place);
+	tcase_add_test(tcase, test_emptied);
+	tcase_add_test(tcase, test_full_disk);
+	return tcase;
+}
 
 int main(void)
 {
 	Suite *suite = suite_create("file");
-	TCase *refuse = tcase_create("refused"), *files = tcase_create("file");
+	TCase *lines = of_kind("lines", begin_lines);
+	TCase *pcap = of_kind("pcap", begin_pcap);
 
-	tcase_add_checked_fixture(refuse, setup, teardown);
-	tcase_add_test(refuse, test_not_a_file);
-	tcase_add_test(refuse, test_foreign_file);
-	tcase_add_test(refuse, test_second_writer);
-	suite_add_tcase(suite, refuse);
-
-	tcase_add_checked_fixture(files, setup, teardown);
-	tcase_add_test(files, test_mode);
-	tcase_add_test(files, test_continue);
-	tcase_add_test(files, test_torn_line);
-	tcase_add_test(files, test_killed);
-	tcase_add_test(files, test_rotation);
-	tcase_add_test(files, test_rotation_fails);
-	tcase_add_loop_test(files, test_rotation_that_cannot_finish, 0, 3);
-	tcase_add_test(files, test_rotation_over_a_live_file);
-	tcase_add_test(files, test_cut);
-	tcase_add_test(files, test_moved_and_removed);
-	tcase_add_test(files, test_size_limit);
-	tcase_add_test(files, test_emptied_in_its_place);
-	tcase_add_test(files, test_emptied);
-	tcase_add_test(files, test_full_disk);
-	suite_add_tcase(suite, files);
-
+	tcase_add_test(lines, test_foreign_lines);
+	tcase_add_test(lines, test_continue_lines);
+	suite_add_tcase(suite, lines);
+	tcase_add_test(pcap, test_foreign_pcap);
+	tcase_add_test(pcap, test_damaged_pcap);
+	tcase_add_test(pcap, test_header_is_cut);
+	tcase_add_test(pcap, test_lost_with_it);
+	suite_add_tcase(suite, pcap);
 	return run_suite(suite);
 }

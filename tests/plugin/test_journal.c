@@ -3,9 +3,8 @@
  * plugin/journal.c: what becomes of records that cannot be written: counted,
  * told in the file and in the log, and how often it is tried again.
  */
-#include "disk.h"
 #include "journal.h"
-#include "record.h"
+#include "kinds.h"
 #include "../run.h"
 
 static struct journal journal;
@@ -21,36 +20,31 @@ static void say(void *context, const char *code, const char *text)
 
 static void begin(void)
 {
-	journal_init(&journal, path, 1 << 30, 8, say, &journal);
+	journal_init(&journal, kind->format, path, 1 << 30, 8, say, &journal);
 	journal_open(&journal, 0);
 }
 
-static void put_state(void)
+static void put(void)
 {
-	struct record r = {
-		.type = RECORD_STATE,
-		.time_ns = SECOND,
-		.state = { .state = "sweep_done", .sm_state = "master" },
-	};
-	char json[RECORD_JSON_MAX];
+	char record[RECORD_MAX];
 
-	journal_put(&journal, json, record_json(&r, json, sizeof(json)));
+	journal_put(&journal, record, kind->make(record, false));
 }
 
-static void check_loss(const char *name, uint64_t seq, uint64_t n,
-		       uint64_t total)
+static void check_records(const char *name, uint64_t records, uint64_t lost)
 {
-	char start[64], what[128];
-	const char *line;
+	const struct contents c = kind->contents(name);
 
-	snprintf(start, sizeof(start), "{\"seq\":%" PRIu64 ",", seq);
-	snprintf(what, sizeof(what),
-		 "\"type\":\"loss\",\"where\":\"file\",\"lost\":%" PRIu64
-		 ",\"total\":%" PRIu64 "}\n", n, total);
-	line = strstr(content(name), start);
-	ck_assert_ptr_nonnull(line);
-	ck_assert_msg(strstr(line, what) == strchr(line, '\n') + 1 -
-		      strlen(what), "%s is not in %.300s", what, line);
+	ck_assert_uint_eq(c.records, records);
+	ck_assert_uint_eq(c.lost, lost);
+}
+
+/* So many are told to be missing behind so many records. */
+static void check_loss(const char *name, uint64_t records, uint64_t lost)
+{
+	const struct contents c = kind->contents(name);
+
+	ck_assert_uint_eq(c.lost_before[records], lost);
 }
 
 /* OpenSM runs before there is a folder for the trace, or a right to it. */
@@ -59,10 +53,10 @@ START_TEST(test_cannot_open)
 	ck_assert_int_eq(mkdir(path, 0700), 0);
 	begin();
 	ck_assert_uint_eq(count(said, "5D20"), 1);
-	put_state();
-	put_state();
+	put();
+	put();
 	journal_flush(&journal, SECOND);
-	put_state();
+	put();
 	journal_flush(&journal, SECOND + SECOND / 2);
 	journal_flush(&journal, 3 * SECOND);
 	/* said once */
@@ -72,10 +66,10 @@ START_TEST(test_cannot_open)
 	journal_flush(&journal, 3 * SECOND + SECOND / 2);	/* too early */
 	ck_assert_int_eq(access(path, F_OK), -1);
 	journal_flush(&journal, 4 * SECOND);
-	put_state();
+	put();
 	journal_close(&journal);
-	ck_assert_uint_eq(check_lines(path, 1), 2);
-	check_loss(path, 1, 3, 3);
+	check_records(path, 1, 3);
+	check_loss(path, 0, 3);
 	ck_assert_uint_eq(count(said, "5D21"), 1);
 	ck_assert_ptr_nonnull(strstr(said,
 				     "3 records are missing"));
@@ -87,8 +81,8 @@ START_TEST(test_never_opens)
 {
 	ck_assert_int_eq(mkdir(path, 0700), 0);
 	begin();
-	put_state();
-	put_state();
+	put();
+	put();
 	journal_close(&journal);
 	ck_assert_ptr_nonnull(strstr(said,
 				     "5D22: "));
@@ -99,6 +93,16 @@ END_TEST
 
 enum { PAD = 200 };
 
+/* The bytes of one of them. */
+static off_t record(void)
+{
+	struct stat st;
+
+	ck_assert_int_eq(stat(path, &st), 0);
+	return (st.st_size - (off_t)kind->format->header) /
+	       (off_t)kind->contents(path).records;
+}
+
 /* Some records first: the limit is for the output of check as well. */
 static off_t begin_padded(void)
 {
@@ -107,7 +111,7 @@ static off_t begin_padded(void)
 
 	begin();
 	for (i = 0; i < PAD; i++)
-		put_state();
+		put();
 	journal_flush(&journal, SECOND);
 	ck_assert_int_eq(stat(path, &st), 0);
 	return st.st_size;
@@ -123,56 +127,69 @@ static void flush_within(off_t bytes, uint64_t mono_ns)
 /* Fail and resume twice: numbers without a gap, counts exact. */
 START_TEST(test_fail_and_resume)
 {
-	const off_t size = begin_padded(), line = size / PAD;
+	const off_t size = begin_padded();
 	struct stat st;
 	int i;
 
 	/* room for two and a half more, of five */
 	for (i = 0; i < 5; i++)
-		put_state();
-	flush_within(size + 5 * line / 2, 2 * SECOND);
-	ck_assert_uint_eq(check_lines(path, 1), PAD + 2);
-	put_state();
-	/* the retry has no room for the loss record either */
-	flush_within(size + 5 * line / 2, 3 * SECOND);
-	flush_within(size + 5 * line / 2, 4 * SECOND);
-	put_state();
-	ck_assert_uint_eq(check_lines(path, 1), PAD + 2);
+		put();
+	flush_within(size + 5 * record() / 2, 2 * SECOND);
+	check_records(path, PAD + 2, 0);
+	put();
+	/* the retry has no room for what it is to say either */
+	flush_within(size + 5 * record() / 2, 3 * SECOND);
+	flush_within(size + 5 * record() / 2, 4 * SECOND);
+	if (kind->loss_is_a_record)
+		put();
+	check_records(path, PAD + 2, 0);
 	ck_assert_uint_eq(count(said, "\n"), 1);
 	journal_flush(&journal, 5 * SECOND);
-	put_state();
+	put();
 	journal_flush(&journal, 6 * SECOND);
-	ck_assert_uint_eq(check_lines(path, 1), PAD + 4);
-	check_loss(path, PAD + 3, 5, 5);
+	i = kind->loss_is_a_record ? 5 : 4;
+	check_records(path, PAD + 3, (uint64_t)i);
+	check_loss(path, PAD + 2, (uint64_t)i);
 
 	/* again, and this time to the end; total is since the start */
 	ck_assert_int_eq(stat(path, &st), 0);
-	put_state();
+	put();
 	flush_within(st.st_size + 1, 7 * SECOND);
-	put_state();
+	put();
 	journal_close(&journal);
-	ck_assert_uint_eq(check_lines(path, 1), PAD + 5);
-	check_loss(path, PAD + 5, 2, 7);
 	ck_assert_uint_eq(count(said, "5D20"), 2);
-	ck_assert_uint_eq(count(said, "5D21"), 2);
+	if (kind->loss_is_a_record) {
+		check_records(path, PAD + 3, 7);
+		check_loss(path, PAD + 3, 2);
+		ck_assert_ptr_nonnull(strstr(content(path),
+					     "\"lost\":2,\"total\":7}"));
+		ck_assert_uint_eq(count(said, "5D21"), 2);
+		return;
+	}
+	/* no packet comes to say it */
+	check_records(path, PAD + 3, 4);
+	ck_assert_uint_eq(count(said, "5D21"), 1);
+	ck_assert_uint_eq(count(said, "5D22"), 1);
+	ck_assert_ptr_nonnull(strstr(said, "ends without 2 records"));
 }
 END_TEST
 
 /* Room for a loss record now and then is no end of it: said once. */
 START_TEST(test_nearly_full)
 {
-	const off_t size = begin_padded(), line = size / PAD;
+	const off_t size = begin_padded(), line = record();
 	int i;
 
 	for (i = 1; i <= 20; i++) {
-		put_state();
-		put_state();
+		put();
+		put();
 		/* the loss record fits, and one more does not */
 		flush_within(size + 3 * line / 2 + (i / 2) * 3 * line / 2,
 			     SECOND + (uint64_t)i * SECOND / 2);
 	}
 	ck_assert_uint_eq(count(said, "5D20: "), 1);
 	ck_assert_uint_eq(count(said, "5D21: "), 0);
+	put();
 	for (i = 0; i < 5; i++)
 		journal_flush(&journal, 20 * SECOND + (uint64_t)i * SECOND / 2);
 	ck_assert_uint_eq(count(said, "5D21: "), 1);
@@ -186,11 +203,11 @@ START_TEST(test_close_at_the_limit)
 {
 	const off_t size = begin_padded();
 
-	put_state();
+	put();
 	limit_size((rlim_t)size);
 	journal_close(&journal);
 	limit_size(RLIM_INFINITY);
-	ck_assert_uint_eq(check_lines(path, 1), PAD);
+	check_records(path, PAD, 0);
 	ck_assert_ptr_nonnull(strstr(said,
 				     "ends without 1 records"));
 }
@@ -198,63 +215,60 @@ END_TEST
 
 START_TEST(test_torn_is_a_loss)
 {
-	const off_t size = begin_padded();
+	const off_t size = begin_padded(), line = record();
 
 	journal_close(&journal);
 	ck_assert_int_eq(truncate(path, size - 3), 0);
 
-	/* the line is gone although there is no room to say so: remembered */
-	limit_size((rlim_t)(size - size / PAD + 10));
+	/* it is gone although there is no room to say so: remembered */
+	limit_size((rlim_t)(size - line + 10));
 	begin();
 	limit_size(RLIM_INFINITY);
-	ck_assert_uint_eq(check_lines(path, 1), PAD - 1);
+	check_records(path, PAD - 1, 0);
 	journal_flush(&journal, SECOND);
-	put_state();
+	put();
 	journal_close(&journal);
-	ck_assert_uint_eq(check_lines(path, 1), PAD + 1);
-	check_loss(path, PAD, 1, 1);
+	check_records(path, PAD, 1);
+	check_loss(path, PAD - 1, 1);
 }
 END_TEST
 
 START_TEST(test_full_disk_for_all)
 {
-	uint64_t told = 0, last, n;
+	struct contents c;
 	const char *text;
-	int i;
+	int i, n;
 
 	if (!mount_small())
 		return;
 	begin();
 	for (i = 1; i <= 50; i++) {
 		for (n = 0; n < 10; n++)
-			put_state();
+			put();
 		journal_flush(&journal, (uint64_t)i * SECOND);
 	}
 	journal_close(&journal);
-	last = check_lines(path, 1);
-	ck_assert_uint_gt(last, 3);
-	for (text = content(path); (text = strstr(text, "\"lost\":")); text++)
-		told += strtoull(text + 7, NULL, 10);
-	n = count(content(path), "\"type\":\"state\"");
+	c = kind->contents(path);
+	ck_assert_uint_gt(c.records, 3);
 	text = strstr(said, "ends without ");
 	ck_assert_ptr_nonnull(text);
-	told += strtoull(text + 13, NULL, 10);
-	ck_assert_uint_eq(n + told, 500);
+	c.lost += strtoull(text + 13, NULL, 10);
+	ck_assert_uint_eq(c.records + c.lost, 500);
 }
 END_TEST
 
 START_TEST(test_moved)
 {
 	begin();
-	put_state();
+	put();
 	journal_flush(&journal, SECOND);
-	put_state();
+	put();
 	ck_assert_int_eq(rename(path, beside("-old")), 0);
 	journal_flush(&journal, 2 * SECOND);
-	put_state();
+	put();
 	journal_close(&journal);
-	ck_assert_uint_eq(check_lines(beside("-old"), 1), 2);
-	ck_assert_uint_eq(check_lines(path, 1), 1);
+	check_records(beside("-old"), 2, 0);
+	check_records(path, 1, 0);
 	ck_assert_uint_eq(count(said, "\n"), 0);
 }
 END_TEST
@@ -263,15 +277,31 @@ END_TEST
 START_TEST(test_lose)
 {
 	begin();
-	put_state();
+	put();
 	journal_lose(&journal, 3);
-	put_state();
+	put();
 	journal_lose(&journal, 4);
+	put();
 	journal_close(&journal);
-	ck_assert_uint_eq(check_lines(path, 1), 4);
-	check_loss(path, 2, 3, 3);
-	check_loss(path, 4, 4, 7);
+	check_records(path, 3, 7);
+	check_loss(path, 1, 3);
+	check_loss(path, 2, 4);
 	ck_assert_str_eq(said, "");
+}
+END_TEST
+
+/* A file that nothing comes after cannot always say it. */
+START_TEST(test_lose_at_the_end)
+{
+	begin();
+	put();
+	journal_lose(&journal, 3);
+	journal_close(&journal);
+	check_records(path, 1, kind->loss_is_a_record ? 3 : 0);
+	ck_assert_uint_eq(count(said, "5D22: "),
+			  kind->loss_is_a_record ? 0 : 1);
+	ck_assert_uint_eq(count(said, "ends without 3 records"),
+			  kind->loss_is_a_record ? 0 : 1);
 }
 END_TEST
 
@@ -280,38 +310,66 @@ START_TEST(test_lose_while_failing)
 {
 	ck_assert_int_eq(mkdir(path, 0700), 0);
 	begin();
-	put_state();
+	put();
 	journal_lose(&journal, 3);
 	rmdir(path);
 	journal_flush(&journal, SECOND);
+	put();
 	journal_close(&journal);
-	ck_assert_uint_eq(check_lines(path, 1), 1);
-	check_loss(path, 1, 4, 4);
+	check_records(path, 1, 4);
+	check_loss(path, 0, 4);
+}
+END_TEST
+
+/* What a packet says to be lost, before it, is not forgotten with it. */
+START_TEST(test_lost_with_it)
+{
+	char packet[RECORD_MAX];
+	const off_t size = begin_padded();
+	int i;
+
+	for (i = 0; i < 3; i++)
+		journal_put(&journal, packet,
+			    kind->format->add_lost(
+				    packet, kind->make(packet, false), 70000));
+	flush_within(size + 3 * record() / 2, 2 * SECOND);
+	check_records(path, PAD + 1, 70000);
+	/* while it fails */
+	journal_put(&journal, packet,
+		    kind->format->add_lost(packet, kind->make(packet, false),
+					   5));
+	journal_flush(&journal, 3 * SECOND);
+	/* with what it is to say for others */
+	journal_put(&journal, packet,
+		    kind->format->add_lost(packet, kind->make(packet, false),
+					   7));
+	journal_close(&journal);
+	check_records(path, PAD + 2, 70000 + 2 * 70001 + 6 + 7);
+	ck_assert_uint_eq(count(said, "140008 records are missing"), 1);
 }
 END_TEST
 
 START_TEST(test_emptied)
 {
 	begin();
-	put_state();
+	put();
 	journal_flush(&journal, SECOND);
 	ck_assert_int_eq(truncate(path, 0), 0);
-	put_state();
+	put();
 	journal_flush(&journal, 2 * SECOND);
 	journal_flush(&journal, 3 * SECOND);
-	ck_assert_uint_eq(check_lines(path, 1), 1);
+	ck_assert_uint_eq(records_in(path), 1);
 	ck_assert_uint_eq(count(said, "5D26: "), 1);
 	ck_assert_uint_eq(count(said, "\n"), 1);
 	journal_close(&journal);
 }
 END_TEST
 
-int main(void)
+static TCase *of_kind(const char *name, void (*setup)(void))
 {
-	Suite *suite = suite_create("journal");
-	TCase *tcase = tcase_create("journal");
+	TCase *tcase = tcase_create(name);
 
-	tcase_add_checked_fixture(tcase, disk_setup, disk_teardown);
+	tcase_add_checked_fixture(tcase, setup, disk_teardown);
 	tcase_add_test(tcase, test_cannot_open);
 	tcase_add_test(tcase, test_never_opens);
 	tcase_add_test(tcase, test_fail_and_resume);
@@ -321,8 +379,19 @@ int main(void)
 	tcase_add_test(tcase, test_full_disk_for_all);
 	tcase_add_test(tcase, test_moved);
 	tcase_add_test(tcase, test_lose);
+	tcase_add_test(tcase, test_lose_at_the_end);
 	tcase_add_test(tcase, test_lose_while_failing);
 	tcase_add_test(tcase, test_emptied);
-	suite_add_tcase(suite, tcase);
+	return tcase;
+}
+
+int main(void)
+{
+	Suite *suite = suite_create("journal");
+	TCase *pcap = of_kind("pcap", setup_pcap);
+
+	suite_add_tcase(suite, of_kind("lines", setup_lines));
+	tcase_add_test(pcap, test_lost_with_it);
+	suite_add_tcase(suite, pcap);
 	return run_suite(suite);
 }

@@ -128,6 +128,11 @@ START_TEST(test_malformed_words)
 		{ "osmsnoop.audit=null", { "absolute path or (null)" } },
 		{ "osmsnoop.audit=/a osmsnoop.trace=/a",
 		  { "osmsnoop.audit", "osmsnoop.trace", "/a" } },
+		{ "osmsnoop.capture=x.pcap", { "absolute path or (null)" } },
+		{ "osmsnoop.capture=/a osmsnoop.trace=/a",
+		  { "osmsnoop.trace and osmsnoop.capture", "/a" } },
+		{ "osmsnoop.capture=/a.1 osmsnoop.audit=/a osmsnoop.trace=/b",
+		  { "osmsnoop.audit and osmsnoop.capture", "/a" } },
 		{ "osmsnoop.source=",
 		  { "bad value for source; accepted: auto, tap or kernel" } },
 		{ "osmsnoop.source=wire",
@@ -192,14 +197,13 @@ END_TEST
 /* To say that it is off is well. */
 START_TEST(test_not_built_and_off)
 {
-	accepted("osmsnoop.capture=(null) osmsnoop.metrics=(null)");
+	accepted("osmsnoop.metrics=(null)");
 }
 END_TEST
 
 START_TEST(test_not_built)
 {
 	static const char *const words[] = {
-		"osmsnoop.capture=/tmp/x.pcap",
 		"osmsnoop.metrics=/tmp/m",
 		"osmsnoop.source=bpf", "osmsnoop.source=BPF",
 		"osmsnoop.source=bpf:mlx5_0",
@@ -333,8 +337,8 @@ START_TEST(test_config_refused)
 		{ "filter class:sb\n", { " line 1:", "class:NAME|N", "perf" } },
 		{ "config /etc/x\n",
 		  { " line 1: config /etc/x:", "no option" } },
-		{ "capture /tmp/x\n",
-		  { " line 1: capture /tmp/x:",
+		{ "metrics /tmp/x\n",
+		  { " line 1: metrics /tmp/x:",
 		    "not built into this version" } },
 		{ "source bpf:mlx5_0\n",
 		  { " line 1:", "bpf:mlx5_0 is not built into this version",
@@ -445,7 +449,7 @@ static const struct {
 	{ "log", "audit", true },
 	{ "trace", "(null)", true },
 	{ "audit", "(null)", true },
-	{ "capture", "(null)", false },
+	{ "capture", "(null)", true },
 	{ "listen", "/run/osmsnoop.sock", true },
 	{ "listen_group", "(null)", true },
 	{ "metrics", "(null)", false },

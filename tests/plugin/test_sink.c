@@ -4,6 +4,7 @@
  * OpenSM log gets, which is libopensm's, in a file.
  */
 #include "clock.h"
+#include "erf.h"
 #include "opensm_log.h"
 #include "sink.h"
 #include "../run.h"
@@ -125,6 +126,154 @@ START_TEST(test_too_long)
 }
 END_TEST
 
+/* Captures: the file, and where it has names. */
+
+static void put_mad(uint16_t lid, uint64_t port_guid, const char *name)
+{
+	uint8_t mad[MAD_SIZE] = {
+		[MAD_BASE_VERSION] = 1, [MAD_CLASS] = CLASS_SUBN_ADM,
+		[MAD_CLASS_VERSION] = 2, [MAD_METHOD] = METHOD_GET,
+		[SA_SM_KEY] = 0x77,
+	};
+	const struct mad_capture capture = {
+		.data = mad, .len = MAD_SIZE, .size = MAD_SIZE,
+		.peer = { .lid = lid, .qpn = 1 },
+	};
+	const struct requester peer = {
+		.addr = capture.peer, .port_guid = port_guid, .name = name,
+	};
+
+	sinks_capture(sinks, &capture, &peer);
+}
+
+/* LID, SM_Key and name of each packet: "7,77,host 9,77, ". */
+static const char *packets(const char *name)
+{
+	static char text[4096];
+	const uint8_t *p = (const uint8_t *)content(name);
+	struct mad_capture capture;
+	struct erf_note note;
+	size_t len, used = 0;
+	struct stat st;
+	const uint8_t *end;
+
+	ck_assert_int_eq(stat(name, &st), 0);
+	end = p + st.st_size;
+	text[0] = '\0';
+	for (p += ERF_FILE_HEADER; p < end; p += len) {
+		len = erf_packet_len(p, (size_t)(end - p));
+		ck_assert_int_eq(erf_decode(p + ERF_RECORD_HEADER,
+					    len - ERF_RECORD_HEADER,
+					    len - ERF_RECORD_HEADER, 0,
+					    &capture, &note), ERF_MAD);
+		used += (size_t)snprintf(
+			text + used, sizeof(text) - used, "%u,%x,%.*s ",
+			capture.peer.lid, capture.data[SA_SM_KEY],
+			note.has_name ? (int)note.name.len : 0,
+			note.has_name ? note.name.name : "");
+		if (note.has_name && note.name.port_guid)
+			text[used - 1] = '!';
+	}
+	return text;
+}
+
+/* Until the thread has written so many packets, and has had time for more. */
+static void wait_for_packets(unsigned n)
+{
+	struct stat st;
+
+	do {
+		usleep(2000);
+		flush(SECOND);
+	} while (stat(path, &st) || st.st_size < n * 300);
+	usleep(2000);
+}
+
+START_TEST(test_capture)
+{
+	char text[100];
+
+	sinks_begin();
+	ck_assert(!sinks_take_captures(sinks));
+	end();
+
+	strcpy(options.capture, path);
+	sinks_begin();
+	ck_assert(sinks_take_captures(sinks));
+	put_mad(7, 1, "x");
+	wait_for_packets(1);
+	ck_assert_int_eq(rename(path, beside("-old")), 0);
+	while (access(path, F_OK)) {
+		usleep(2000);
+		flush(SECOND);
+	}
+	usleep(20000);
+
+	/* once in a file, again when it changes, and of each alone */
+	put_mad(7, 1, "host");
+	put_mad(7, 1, "host");
+	put_mad(8, 2, NULL);
+	put_mad(8, 2, NULL);
+	put_mad(9, 0, NULL);
+	put_mad(7, 1, "hose");
+	put_mad(7, 1, "hos");
+	put_mad(7, 3, "hos");
+	put_mad(7, 3, "hos");
+	put_mad(0xbfff, 4, "last");
+	put_mad(0xc000, 5, "multicast");
+	put_mad(0xffff, 5, "permissive");
+	memset(text, 'n', sizeof(text));
+	text[99] = '\0';
+	put_mad(6, 1, text);
+	put_mad(6, 1, text);
+	end();
+	text[ERF_NAME_MAX] = '\0';
+	ck_assert_str_eq(packets(beside("-old")), "7,0,x!");
+	ck_assert_ptr_nonnull(strstr(packets(path), text));
+	ck_assert_msg(!strncmp(packets(path),
+			       "7,0,host!7,0, 8,0,!8,0, 9,0, 7,0,hose!7,0,hos!7,0,hos!7,0, 49151,0,last!49152,0, 65535,0, 6,0,nnn",
+			       95), "%s", packets(path));
+	ck_assert_uint_eq(logged("ERR"), 0);
+}
+END_TEST
+
+START_TEST(test_capture_shows_keys)
+{
+	options.show_keys = true;
+	strcpy(options.capture, path);
+	sinks_begin();
+	put_mad(7, 0, NULL);
+	end();
+	ck_assert_str_eq(packets(path), "7,77, ");
+}
+END_TEST
+
+/* What could not be written was not told. */
+START_TEST(test_capture_lost_name)
+{
+	unsigned i;
+
+	strcpy(options.capture, path);
+	ck_assert_int_eq(mkdir(path, 0700), 0);
+	sinks_begin();
+	put_mad(7, 1, "host");
+	for (i = 0; i < 50; i++) {
+		usleep(2000);
+		flush(SECOND);
+	}
+	rmdir(path);
+	while (access(path, F_OK)) {
+		usleep(10000);
+		flush(SECOND);
+	}
+	usleep(20000);
+	put_mad(7, 1, "host");
+	put_mad(7, 1, "host");
+	end();
+	ck_assert_str_eq(packets(path), "7,0,host!7,0, ");
+}
+END_TEST
+
 /* The OpenSM log: ten lines a second, requester and kind. */
 
 START_TEST(test_log_none)
@@ -243,6 +392,9 @@ int main(void)
 	tcase_add_checked_fixture(tcase, setup, log_teardown);
 	tcase_add_test(tcase, test_audit_is_a_part);
 	tcase_add_test(tcase, test_too_long);
+	tcase_add_test(tcase, test_capture);
+	tcase_add_test(tcase, test_capture_shows_keys);
+	tcase_add_test(tcase, test_capture_lost_name);
 	tcase_add_test(tcase, test_log_none);
 	tcase_add_test(tcase, test_log_audit);
 	tcase_add_test(tcase, test_log_levels);

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 
 #include "clock.h"
+#include "kinds.h"
 #include "opensm_log.h"
 #include "sink.h"
 #include "writer.h"
@@ -52,18 +53,29 @@ static void wait_until_hanging(void)
 	pthread_mutex_unlock(&disk_mutex);
 }
 
-static void setup(void)
+static void begin(const struct kind *of)
 {
+	kind = of;
 	log_setup();
-	writer = writer_open(path, 1 << 30, 8, &log_object);
+	writer = writer_open(kind->format, path, 1 << 30, 8, &log_object);
 	ck_assert_ptr_nonnull(writer);
 }
 
-static void put(void)
+static void begin_lines(void)
 {
-	static const char record[] = "\"type\":\"sa\"";
+	begin(&lines_kind);
+}
 
-	writer_put(writer, record, strlen(record));
+static void begin_pcap(void)
+{
+	begin(&pcap_kind);
+}
+
+static bool put(void)
+{
+	char record[RECORD_MAX];
+
+	return writer_put(writer, record, kind->make(record, false));
 }
 
 /* Returns how long it took. */
@@ -75,20 +87,10 @@ static uint64_t close_within(uint64_t ns)
 	return clock_ns(CLOCK_MONOTONIC) - before;
 }
 
-static uint64_t told(void)
-{
-	const char *text = content(path);
-	uint64_t n = 0;
-
-	for (; (text = strstr(text, "\"lost\":")); text++)
-		n += strtoull(text + 7, NULL, 10);
-	return n;
-}
-
 START_TEST(test_nothing)
 {
 	close_within(10 * SECOND);
-	ck_assert_str_eq(content(path), "");
+	ck_assert_uint_eq(records_in(path), 0);
 	ck_assert_uint_eq(logged("ERR"), 0);
 }
 END_TEST
@@ -100,7 +102,7 @@ START_TEST(test_all_at_the_end)
 	for (i = 0; i < 20000; i++)
 		put();
 	close_within(10 * SECOND);
-	ck_assert_uint_eq(check_lines(path, 1), 20000);
+	ck_assert_uint_eq(records_in(path), 20000);
 	ck_assert_uint_eq(logged("ERR"), 0);
 }
 END_TEST
@@ -108,14 +110,19 @@ END_TEST
 /* A record that could not be made is missing where it was. */
 START_TEST(test_none)
 {
+	struct contents c;
+
 	put();
-	writer_put(writer, NULL, 0);
+	ck_assert(!writer_put(writer, NULL, 0));
 	put();
-	writer_put(writer, NULL, 0);
+	ck_assert(!writer_put(writer, NULL, 0));
+	put();
 	close_within(10 * SECOND);
-	ck_assert_uint_eq(check_lines(path, 1), 4);
-	ck_assert_uint_eq(told(), 2);
-	ck_assert_ptr_nonnull(strstr(content(path), "{\"seq\":2,\"time\":"));
+	c = kind->contents(path);
+	ck_assert_uint_eq(c.records, 3);
+	ck_assert_uint_eq(c.lost, 2);
+	ck_assert_uint_eq(c.lost_before[1], 1);
+	ck_assert_uint_eq(c.lost_before[2], 1);
 }
 END_TEST
 
@@ -127,8 +134,8 @@ START_TEST(test_flush)
 	writer_flush(writer);
 	do
 		usleep(1000);
-	while (stat(path, &st) || !st.st_size);
-	ck_assert_uint_eq(check_lines(path, 1), 1);
+	while (stat(path, &st) || st.st_size < file_size(1));
+	ck_assert_uint_eq(records_in(path), 1);
 	close_within(10 * SECOND);
 }
 END_TEST
@@ -136,22 +143,23 @@ END_TEST
 /* More than the queue holds: counted, and told when the disk goes on. */
 START_TEST(test_hangs_and_goes_on)
 {
-	const unsigned n = 8000;	/* of 2 KB each */
-	char record[2000] = "\"type\":\"";
-	uint64_t began, lines;
-	unsigned i;
+	const unsigned n = 16 * 1024 * 1024 / (unsigned)record_size();
+	char record[RECORD_MAX], text[64];
+	unsigned i, refused = 0;
+	size_t len = kind->make(record, false);
+	struct contents c;
+	uint64_t began;
 
-	memset(record + 8, 'x', sizeof(record) - 9);
-	record[sizeof(record) - 1] = '"';
 	disk_hangs(true);
-	writer_put(writer, record, sizeof(record));
+	writer_put(writer, record, len);
 	writer_flush(writer);
 	wait_until_hanging();
 	began = clock_ns(CLOCK_MONOTONIC);
 	for (i = 1; i < n; i++)
-		writer_put(writer, record, sizeof(record));
-	/* no waiting: this takes a few milliseconds */
+		refused += !put();
+	/* no waiting: this takes some milliseconds */
 	ck_assert_uint_lt(clock_ns(CLOCK_MONOTONIC) - began, 5 * SECOND);
+	ck_assert_uint_gt(refused, n / 4);
 	writer_flush(writer);
 	writer_flush(writer);
 	/* the thread hangs: it is said for it, once */
@@ -161,14 +169,80 @@ START_TEST(test_hangs_and_goes_on)
 		usleep(10000);
 		writer_flush(writer);
 	}
+	put();
 	close_within(10 * SECOND);
-	lines = check_lines(path, 1) - count(content(path), "\"lost\":");
-	ck_assert_uint_gt(lines, 1000);
-	ck_assert_uint_lt(lines, n);
-	ck_assert_uint_eq(lines + told(), n);
-	snprintf(record, sizeof(record), "hangs; %" PRIu64 " records found no room", n - lines);
-	ck_assert_uint_eq(logged(record), 1);
+	c = kind->contents(path);
+	ck_assert_uint_eq(c.records, n - refused + 1);
+	ck_assert_uint_eq(c.lost, refused);
+	snprintf(text, sizeof(text), "hangs; %u records found no room",
+		 refused);
+	ck_assert_uint_eq(logged(text), 1);
 	ck_assert_uint_eq(logged("ERR"), 2);
+}
+END_TEST
+
+/* What a packet says to be lost is lost with it, when it finds no room. */
+START_TEST(test_lost_with_it)
+{
+	char record[RECORD_MAX];
+	size_t len = kind->make(record, false);
+	struct contents c;
+
+	disk_hangs(true);
+	writer_put(writer, record, len);
+	writer_flush(writer);
+	wait_until_hanging();
+	while (put())
+		;
+	len = kind->format->add_lost(record, kind->make(record, false), 1000);
+	ck_assert(!writer_put(writer, record, len));
+	writer_flush(writer);
+	disk_hangs(false);
+	while (!logged("ERR 5D28: ")) {
+		usleep(10000);
+		writer_flush(writer);
+	}
+	put();
+	close_within(10 * SECOND);
+	c = kind->contents(path);
+	ck_assert_uint_eq(c.lost, 1 + 1001);
+	ck_assert_uint_eq(logged("hangs; 1002 records found no room"), 1);
+}
+END_TEST
+
+static void put_through(void)
+{
+	struct stat st;
+
+	put();
+	do {
+		usleep(1000);
+		writer_flush(writer);
+	} while (stat(path, &st) || st.st_size < file_size(1));
+}
+
+static void wait_until_begun(uint64_t n)
+{
+	do {
+		usleep(1000);
+		writer_flush(writer);
+	} while (writer_begun(writer) < n);
+	put_through();
+	ck_assert_uint_eq(writer_begun(writer), n);
+}
+
+/* Grows with each file, and with each failure. */
+START_TEST(test_begun)
+{
+	wait_until_begun(1);
+	ck_assert_int_eq(rename(path, beside("-old")), 0);
+	wait_until_begun(2);
+	ck_assert_int_eq(truncate(path, 0), 0);
+	wait_until_begun(3);
+	/* a part of a record: it is opened anew */
+	ck_assert_int_eq(truncate(path, file_size(1) + 3), 0);
+	wait_until_begun(4);
+	close_within(10 * SECOND);
 }
 END_TEST
 
@@ -192,7 +266,7 @@ START_TEST(test_hangs_quietly)
 	}
 	ck_assert_uint_eq(logged("no longer hangs; 0 records"), 1);
 	close_within(10 * SECOND);
-	ck_assert_uint_eq(check_lines(path, 1), 1);
+	ck_assert_uint_eq(records_in(path), 1);
 	ck_assert_uint_eq(logged("ERR"), 2);
 }
 END_TEST
@@ -216,9 +290,8 @@ START_TEST(test_hangs_at_the_end)
 	disk_hangs(false);
 	do
 		usleep(1000);
-	while (stat(path, &st) || (size_t)st.st_size <
-	       3 * strlen("{\"seq\":1,\"type\":\"sa\"}\n"));
-	ck_assert_uint_eq(check_lines(path, 1), 3);
+	while (stat(path, &st) || st.st_size < file_size(3));
+	ck_assert_uint_eq(records_in(path), 3);
 	ck_assert_uint_eq(logged("ERR"), 1);
 }
 END_TEST
@@ -228,7 +301,7 @@ START_TEST(test_late_deadline)
 {
 	put();
 	close_within(0);
-	ck_assert_uint_eq(check_lines(path, 1), 1);
+	ck_assert_uint_eq(records_in(path), 1);
 	ck_assert_uint_eq(logged("ERR"), 0);
 }
 END_TEST
@@ -240,7 +313,7 @@ START_TEST(test_unwritable)
 	close_within(10 * SECOND);
 	unlink(path);
 	ck_assert_int_eq(mkdir(path, 0700), 0);
-	writer = writer_open(path, 1 << 30, 8, &log_object);
+	writer = writer_open(kind->format, path, 1 << 30, 8, &log_object);
 	put();
 	writer_flush(writer);
 	while (!logged("ERR 5D20") && tries++ < 1000)
@@ -251,10 +324,9 @@ START_TEST(test_unwritable)
 }
 END_TEST
 
-int main(void)
+static TCase *of_kind(const char *name, void (*setup)(void))
 {
-	Suite *suite = suite_create("writer");
-	TCase *tcase = tcase_create("writer");
+	TCase *tcase = tcase_create(name);
 
 	tcase_add_checked_fixture(tcase, setup, log_teardown);
 	tcase_add_test(tcase, test_nothing);
@@ -262,11 +334,22 @@ int main(void)
 	tcase_add_test(tcase, test_none);
 	tcase_add_test(tcase, test_flush);
 	tcase_add_test(tcase, test_hangs_and_goes_on);
+	tcase_add_test(tcase, test_begun);
 	tcase_add_test(tcase, test_hangs_quietly);
 	tcase_add_test(tcase, test_hangs_at_the_end);
 	tcase_add_test(tcase, test_late_deadline);
 	tcase_add_test(tcase, test_unwritable);
 	tcase_set_timeout(tcase, 60);
-	suite_add_tcase(suite, tcase);
+	return tcase;
+}
+
+int main(void)
+{
+	Suite *suite = suite_create("writer");
+	TCase *pcap = of_kind("pcap", begin_pcap);
+
+	suite_add_tcase(suite, of_kind("lines", begin_lines));
+	tcase_add_test(pcap, test_lost_with_it);
+	suite_add_tcase(suite, pcap);
 	return run_suite(suite);
 }

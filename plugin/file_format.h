@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * How records lie in a file (file.h): all that is different from one format
+ * to another. A file is a header, if the format has one, and then records,
+ * one behind the other.
+ */
+#ifndef OSMSNOOP_FILE_FORMAT_H
+#define OSMSNOOP_FILE_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "file.h"
+
+enum { FILE_START_MAX = 32 };
+
+struct file_format {
+	const char *half;	/* a torn record, in words */
+	size_t header;		/* bytes of the start that are no record */
+	size_t rest;		/* bytes that put() adds to a record, at most */
+
+	/*
+	 * What every file begins with: the header, or how its first record
+	 * does. Returns how many bytes, FILE_START_MAX at most.
+	 */
+	size_t (*start)(char start[FILE_START_MAX]);
+
+	/*
+	 * Where the last whole record ends in the f->size bytes of the file;
+	 * sets f->last, and may use f->buffer. False with a reason: it is not
+	 * to be written on.
+	 */
+	bool (*find_end)(struct file *f, uint64_t *end);
+
+	/* May somebody have added what ends at `size`? NULL: nobody may. */
+	bool (*may_end)(int fd, uint64_t size);
+
+	/* Put record `number` at `to`. Returns how long it is there. */
+	size_t (*put)(char *to, uint64_t number, const char *record,
+		      size_t len);
+
+	/* The length of the record at `bytes`, 0 when it is not whole. */
+	size_t (*next)(const char *bytes, size_t len);
+
+	/* What is in the buffer comes first in a file. NULL: no matter. */
+	void (*renumber)(struct file *f);
+
+	/*
+	 * Where a record says itself what was lost before it: how many, and
+	 * add to it (there is room for what it takes; returns the new length).
+	 * NULL: losses are records of their own.
+	 */
+	uint64_t (*get_lost)(const char *record, size_t len);
+	size_t (*add_lost)(char *record, size_t len, uint64_t lost);
+};
+
+/* What is missing when this record is: it, and what it says to be lost. */
+static inline uint64_t file_loss(const struct file_format *format,
+				 const char *record, size_t len)
+{
+	return 1 + (format->get_lost ? format->get_lost(record, len) : 0);
+}
+
+/* Set f->reason; returns false. */
+bool file_fail(struct file *f, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Read so many bytes at `from` into f->buffer, all of them or fail. */
+bool file_read(struct file *f, uint64_t from, size_t len);
+
+#endif /* OSMSNOOP_FILE_FORMAT_H */

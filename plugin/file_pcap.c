@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The format of capture files: packets of erf_encode() behind pcap's header. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "erf.h"
+#include "file_format.h"
+
+static size_t start(char bytes[FILE_START_MAX])
+{
+	_Static_assert((int)ERF_FILE_HEADER <= (int)FILE_START_MAX, "it fits");
+	erf_file_header((uint8_t *)bytes);
+	return ERF_FILE_HEADER;
+}
+
+static size_t put(char *to, uint64_t number, const char *packet, size_t len)
+{
+	(void)number;
+	memcpy(to, packet, len);
+	return len;
+}
+
+static size_t next(const char *bytes, size_t len)
+{
+	size_t n = erf_packet_len((const uint8_t *)bytes, len);
+
+	return n <= len ? n : 0;
+}
+
+static bool is_no_packet(const char *bytes, size_t len)
+{
+	return erf_packet_len((const uint8_t *)bytes, len) == SIZE_MAX;
+}
+
+/* As some file systems leave the end after a power failure. */
+static bool only_zeroes(struct file *f, uint64_t from)
+{
+	size_t i, n;
+
+	for (; from < f->size; from += n) {
+		n = f->size - from < sizeof(f->buffer) ?
+			    (size_t)(f->size - from) : sizeof(f->buffer);
+		if (!file_read(f, from, n))
+			return false;
+		for (i = 0; i < n; i++)
+			if (f->buffer[i])
+				return false;
+	}
+	return true;
+}
+
+/*
+ * From packet to packet, from where it is known that one begins: what is in a
+ * MAD may look like a packet. By reading: who cuts a file that is mapped kills
+ * the process.
+ */
+static bool walk(struct file *f)
+{
+	struct file_walk *w = &f->walk;
+	size_t n, used, len;
+
+	do {
+		n = f->size - w->end < sizeof(f->buffer) ?
+			    (size_t)(f->size - w->end) : sizeof(f->buffer);
+		if (!file_read(f, w->end, n))
+			return false;
+		for (used = 0; (len = next(f->buffer + used, n - used));
+		     used += len)
+			w->packets++;
+		w->end += used;
+	} while (used && w->end < f->size);
+	return !is_no_packet(f->buffer + used, n - used) ||
+	       only_zeroes(f, w->end) ||
+	       file_fail(f, "%s: is damaged: from byte %" PRIu64 " on there are no packets of osmsnoop",
+			 f->path, w->end);
+}
+
+/* A header that is torn says that nothing was behind it. */
+static bool read_header(struct file *f)
+{
+	size_t want = f->size < ERF_FILE_HEADER ? (size_t)f->size :
+						  ERF_FILE_HEADER;
+	char header[FILE_START_MAX];
+
+	start(header);
+	return file_read(f, 0, want) &&
+	       (!memcmp(f->buffer, header, want) ||
+		file_fail(f, "%s: is not empty, and no file of osmsnoop",
+			  f->path));
+}
+
+/* The last time's walk goes on, unless that was in another file. */
+static bool walk_on(struct file *f)
+{
+	struct file_walk *w = &f->walk;
+	struct stat st;
+
+	if (fstat(f->fd, &st))
+		return file_fail(f, "%s: %s", f->path, strerror(errno));
+	if (w->dev != st.st_dev || w->ino != st.st_ino || w->end > f->size) {
+		*w = (struct file_walk){ .dev = st.st_dev, .ino = st.st_ino,
+					 .end = ERF_FILE_HEADER };
+		return walk(f);
+	}
+	if (walk(f))
+		return true;
+	/* or other bytes were put there: from the start, the next time */
+	w->ino = 0;
+	return false;
+}
+
+static bool find_end(struct file *f, uint64_t *end)
+{
+	f->last = 0;
+	*end = 0;
+	if (!read_header(f))
+		return false;
+	if (f->size < ERF_FILE_HEADER) {
+		f->walk.ino = 0;
+		return true;
+	}
+	if (!walk_on(f))
+		return false;
+	f->last = f->walk.packets;
+	*end = f->walk.end;
+	return true;
+}
+
+static uint64_t get_lost(const char *packet, size_t len)
+{
+	struct mad_capture capture;
+	struct erf_note note;
+
+	erf_decode((const uint8_t *)packet + ERF_RECORD_HEADER,
+		   len - ERF_RECORD_HEADER, len - ERF_RECORD_HEADER, 0,
+		   &capture, &note);
+	return note.lost;
+}
+
+static size_t add_lost(char *packet, size_t len, uint64_t lost)
+{
+	return erf_add_lost((uint8_t *)packet, len, lost);
+}
+
+const struct file_format file_pcap = {
+	.half = "a part of a packet",
+	.header = ERF_FILE_HEADER,
+	.start = start,
+	.find_end = find_end,
+	.put = put,
+	.next = next,
+	.get_lost = get_lost,
+	.add_lost = add_lost,
+};
