@@ -366,7 +366,7 @@ int __wrap_rename(const char *from, const char *to)
 START_TEST(test_rotation_that_cannot_finish)
 {
 	static const char *const fixed[] = { "", ".1", ".3" };
-	char name[16], text[64];
+	char name[16], text[64], fixed_path[128];
 	unsigned i, there = 0;
 
 	file_init(file, path, 64, 6);
@@ -376,7 +376,8 @@ START_TEST(test_rotation_that_cannot_finish)
 		write_file(beside(name), text);
 	}
 	ck_assert(file_open(file));
-	fixed_name = strdup(beside(fixed[_i]));
+	snprintf(fixed_path, sizeof(fixed_path), "%s", beside(fixed[_i]));
+	fixed_name = fixed_path;
 	for (i = 0; i < 20; i++) {
 		file->not_turned = false;
 		file->turn_at = 64;
