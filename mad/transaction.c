@@ -59,6 +59,15 @@ struct answer {
 	uint32_t bytes;
 };
 
+/* What was said of a transaction that is over: answers may still come. */
+struct told {
+	bool answered;
+	struct answer answer;	/* the last one told */
+	uint64_t time_ns;
+	uint64_t asked_ns;
+	uint32_t retries;
+};
+
 struct entry {
 	TAILQ_ENTRY(entry) in_list;	/* of the entry's state, or free */
 	LIST_ENTRY(entry) in_bucket;
@@ -85,8 +94,7 @@ struct entry {
 	/* Of the transactions that were here before: answers may still come. */
 	uint32_t old_owed;
 	uint64_t old_last_ns;
-	bool old_answered;
-	struct answer old_answer;
+	struct told old;
 
 	struct answer answer;
 
@@ -373,7 +381,7 @@ static void fill(struct entry *e, const struct mad_capture *cap)
 	e->answered = false;
 	e->evicted = false;
 	e->old_owed = 0;
-	e->old_answered = false;
+	e->old.answered = false;
 	e->len = cap->len < MAD_SIZE ? (uint16_t)cap->len : MAD_SIZE;
 	memcpy(e->mad, cap->data, e->len);
 	e->sm_key_hidden = cap->sm_key_hidden;
@@ -486,14 +494,18 @@ static void start_again(struct transactions *t, struct entry *e,
 {
 	uint32_t owed = answers_owed(e) + e->old_owed;
 	uint64_t last_ns = e->last_ns;
-	struct answer answer = e->answer;
-	bool answered = e->answered && (!e->old_owed || e->old_answered);
+	struct told old = {
+		.answered = e->answered && (!e->old_owed || e->old.answered),
+		.answer = e->answer,
+		.time_ns = e->time_ns,
+		.asked_ns = e->asked_ns,
+		.retries = e->retries,
+	};
 
 	fill(e, cap);
 	e->old_owed = owed;
 	e->old_last_ns = last_ns;
-	e->old_answered = answered;
-	e->old_answer = answer;
+	e->old = old;
 	move_to(t, e, OUTSTANDING);
 }
 
@@ -675,20 +687,38 @@ static bool same_answer(const struct answer *a, const struct answer *b)
  * the first was. When it was reported otherwise they are not part of it: each
  * has a record of its own.
  */
-static void take_further(struct transactions *t, struct entry *e, bool answered,
-			 const struct answer *reported,
+static void take_further(struct transactions *t, struct entry *e,
 			 const struct mad_capture *cap)
 {
-	struct entry copy = *e;
+	struct answer answer = answer_of(cap);
 
-	if (!answered) {
+	if (!e->answered) {
 		emit_mad(t, RECORD_MAD, cap);
-		return;
+	} else if (!same_answer(&answer, &e->answer)) {
+		e->answer = answer;
+		e->answer_ns = cap->mono_ns;
+		emit_sa(t, e, SA_ANSWERED, SA_REASON_NONE);
 	}
-	copy.answer = answer_of(cap);
-	copy.answer_ns = cap->mono_ns;
-	if (!same_answer(&copy.answer, reported))
-		emit_sa(t, &copy, SA_ANSWERED, SA_REASON_NONE);
+}
+
+/* The same for who was here before, unless both were told the same. */
+static void take_old_answer(struct transactions *t, struct entry *e,
+			    const struct mad_capture *cap)
+{
+	struct answer answer = answer_of(cap);
+	struct entry before;
+
+	if (e->old.answered && e->answered &&
+	    same_answer(&answer, &e->answer))
+		return;
+	before = *e;
+	before.answered = e->old.answered;
+	before.answer = e->old.answer;
+	before.time_ns = e->old.time_ns;
+	before.asked_ns = e->old.asked_ns;
+	before.retries = e->old.retries;
+	take_further(t, &before, cap);
+	e->old.answer = before.answer;
 }
 
 static void take_late_answer(struct transactions *t, struct entry *e,
@@ -696,10 +726,10 @@ static void take_late_answer(struct transactions *t, struct entry *e,
 {
 	if (answers_owed(e)) {
 		e->owed--;
-		take_further(t, e, e->answered, &e->answer, cap);
+		take_further(t, e, cap);
 	} else {
 		e->old_owed--;
-		take_further(t, e, e->old_answered, &e->old_answer, cap);
+		take_old_answer(t, e, cap);
 	}
 	if (!may_be_answered(t, e, cap->mono_ns))
 		release(t, e);
@@ -724,7 +754,8 @@ static void take_answer(struct transactions *t, struct entry *e,
 
 /*
  * A response that could not be sent. The tap had published it before, so it
- * is held; outstanding it is only where that capture was lost.
+ * is held, with the thread that sent it, where that is known; outstanding it
+ * is only where that capture was lost.
  */
 static void fail_response(struct transactions *t, const struct key *key,
 			  const struct mad_capture *cap)
@@ -737,7 +768,8 @@ static void fail_response(struct transactions *t, const struct key *key,
 			continue;
 		fits = e->state == OUTSTANDING ? answers_owed(e) > 0 :
 		       e->state != HELD ? 0 :
-		       e->answer_thread == cap->thread ? 3 : 2;
+		       e->answer_thread == cap->thread ? 3 :
+		       !cap->thread ? 2 : 0;
 		if (fits > best) {
 			found = e;
 			best = fits;

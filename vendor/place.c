@@ -17,6 +17,7 @@ enum {
 };
 
 struct place places[PLACES];
+_Alignas(RING_LINE) _Atomic uintptr_t place_owners[PLACES_OWN];
 
 /* Set before the first bind opens, and never changed after. */
 static _Atomic bool have_membarrier;
@@ -35,8 +36,13 @@ void places_init(void)
 	static bool asked;
 	unsigned i;
 
-	for (i = 0; i < PLACES; i++)
-		atomic_fetch_add(&places[i].thread, 0);
+	for (i = 0; i < PLACES; i++) {
+		atomic_fetch_add(&places[i].begun, 0);
+		atomic_fetch_add(&places[i].binds[TAP_MAX_BINDS - 1].filtered,
+				 0);
+	}
+	for (i = 0; i < PLACES_OWN; i++)
+		atomic_fetch_add(&place_owners[i], 0);
 	if (!asked)
 		atomic_store(&have_membarrier,
 			     membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED));
@@ -58,20 +64,20 @@ void places_barrier(void)
 
 static struct place *place_take(uintptr_t thread)
 {
-	unsigned first = place_hash(thread), i;
+	unsigned first = place_hash(thread), i, n;
 	uintptr_t owner;
-	struct place *p;
 
-	for (i = 0; i < PROBES; i++) {
-		p = &places[(first + i) % PLACES_OWN];
-		owner = atomic_load_explicit(&p->thread, memory_order_relaxed);
+	for (n = 0; n < PROBES; n++) {
+		i = (first + n) % PLACES_OWN;
+		owner = atomic_load_explicit(&place_owners[i],
+					     memory_order_relaxed);
 		if (!owner && atomic_compare_exchange_strong_explicit(
-				      &p->thread, &owner, thread,
+				      &place_owners[i], &owner, thread,
 				      memory_order_relaxed,
 				      memory_order_relaxed))
-			return p;
+			return &places[i];
 		if (owner == thread)
-			return p;
+			return &places[i];
 	}
 	return NULL;
 }

@@ -25,7 +25,7 @@
 #include "tap.h"
 
 enum {
-	PLACES_LOG2 = 6,
+	PLACES_LOG2 = 8,
 	PLACES_OWN = 1 << PLACES_LOG2,
 	PLACES_SHARED = 4,	/* a power of two; by processor */
 	PLACES = PLACES_OWN + PLACES_SHARED,
@@ -40,15 +40,21 @@ struct place_counters {
 };
 
 struct place {
-	_Alignas(RING_LINE) _Atomic uintptr_t thread;	/* 0 = none, or many */
 	/* MADs without a response, into umad and out again */
-	_Atomic uint64_t begun;
+	_Alignas(RING_LINE) _Atomic uint64_t begun;
 	_Atomic uint64_t ended;
 	/* of each bind; the first one's lie in the line above */
 	struct place_counters binds[TAP_MAX_BINDS];
 };
 
+/* The shared ones are the last. */
 extern struct place places[PLACES];
+
+/*
+ * Whose they are, 0 = nobody's. Apart from what is written each time: who looks
+ * for a place takes no line from those who count.
+ */
+extern _Atomic uintptr_t place_owners[PLACES_OWN];
 
 /*
  * Touch the memory, and ask the kernel for membarrier, before a bind opens. One
@@ -77,10 +83,11 @@ static inline unsigned place_hash(uintptr_t thread)
 static inline struct place *place_of_thread(void)
 {
 	uintptr_t self = (uintptr_t)__builtin_thread_pointer();
-	struct place *p = &places[place_hash(self)];
+	unsigned i = place_hash(self);
 
-	if (atomic_load_explicit(&p->thread, memory_order_relaxed) == self)
-		return p;
+	if (atomic_load_explicit(&place_owners[i], memory_order_relaxed) ==
+	    self)
+		return &places[i];
 	return place_find(self);
 }
 
@@ -89,7 +96,7 @@ static inline void place_count(struct place *p, _Atomic uint64_t *counter,
 {
 	uint64_t n = atomic_load_explicit(counter, memory_order_relaxed);
 
-	if (atomic_load_explicit(&p->thread, memory_order_relaxed))
+	if (p < places + PLACES_OWN)
 		atomic_store_explicit(counter, n + 1, order);
 	else
 		atomic_fetch_add(counter, 1);

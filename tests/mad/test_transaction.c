@@ -1069,16 +1069,66 @@ START_TEST(test_copies_that_are_answered_otherwise)
 	ck_assert_uint_eq(g->sa.status, 0);
 	ck_assert_uint_eq(g->sa.records, 1);
 	ck_assert_uint_eq(g->sa.latency_ns, 101 * MS);
-	put_status(0);		/* each that is not as the first */
+	put_status(0);		/* as was told last */
+	check_nothing();
+	put_status(no_records);
 	take_answered(3);
 	check_nothing();
+}
+END_TEST
 
-	/* the same with a new request in between */
+static void delete(void)
+{
 	put_request(METHOD_DELETE, ATTR_SERVICE_RECORD, TID);
+}
+
+/* The same with a new request in between, which was told the same, or not. */
+START_TEST(test_old_copies_that_are_answered_otherwise)
+{
+	static const uint16_t no_records = 0x0300;
+	const struct got *g;
+
+	delete();
+	now += SECOND;
+	delete();
 	put_status(no_records);
 	tick(100 * MS);
-	take_answered(0);
+	take_answered(1);
+	delete();
+	put_status(_i ? 0 : no_records);
+	tick(100 * MS);
+	ck_assert_uint_eq(take_answered(0)->time_ns, 1101 * SECOND + 100 * MS);
+	put_status(0);
+	if (!_i) {
+		/* with the time and the copies of the one that it is for */
+		g = take_answered(1);
+		ck_assert_uint_eq(g->time_ns, 1100 * SECOND);
+		ck_assert_uint_eq(g->sa.latency_ns, 1200 * MS);
+	}
+	check_nothing();
+}
+END_TEST
+
+/* It was another thread's answer that could not be sent. */
+START_TEST(test_a_failure_is_its_threads)
+{
+	static const uint16_t no_records = 0x0300;
+
+	sends_hang = true;
+	delete();
 	put_status(no_records);
+	delete();		/* so the first is told */
+	ck_assert_uint_eq(take_answered(0)->sa.status, no_records);
+	put_status(0);
+	check_nothing();	/* held */
+	make(CLASS_SUBN_ADM, DELETE_RESP, ATTR_SERVICE_RECORD, TID, true);
+	cap.completion = MAD_ERROR;
+	cap.mono_ns = now;
+	cap.thread = SENDER + 1;
+	transactions_put(table, &cap);
+	take(RECORD_SEND_ERROR);
+	tick(SECOND);
+	ck_assert_uint_eq(take_answered(0)->sa.status, 0);
 	check_nothing();
 }
 END_TEST
@@ -2016,6 +2066,9 @@ int main(void)
 	tcase_add_test(tcase, test_answers_are_owed_only_so_long);
 	tcase_add_test(tcase, test_a_new_request_after_copies);
 	tcase_add_test(tcase, test_copies_that_are_answered_otherwise);
+	tcase_add_loop_test(tcase, test_old_copies_that_are_answered_otherwise,
+			    0, 2);
+	tcase_add_test(tcase, test_a_failure_is_its_threads);
 	tcase_add_test(tcase, test_copies_that_were_dropped_owe_nothing);
 	tcase_add_test(tcase, test_requests_with_everything_equal);
 	tcase_add_test(tcase, test_unanswered);
