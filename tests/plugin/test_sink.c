@@ -16,6 +16,7 @@ static void setup(void)
 {
 	log_setup();
 	options_default(&options);
+	options.listen[0] = '\0';
 	options.log = LOG_NONE;
 }
 
