@@ -83,7 +83,10 @@ struct entry {
 	uint16_t status;
 	uint32_t records;
 	uint32_t bytes;
+	uint8_t *answer;	/* with keep_answers; else NULL */
+	size_t answer_len;
 
+	uint16_t local_lid;
 	uint16_t len;
 	uint8_t mad[MAD_SIZE];
 };
@@ -143,18 +146,10 @@ static void make_key(struct key *key, const struct mad_capture *cap,
 		(uint32_t)method << 16 | attr_id;
 }
 
-/* The method of the response to a request: Set is answered by a GetResp. */
-static uint8_t response_method(uint8_t method)
-{
-	if (method == METHOD_SET)
-		method = METHOD_GET;
-	return method | METHOD_RESPONSE;
-}
-
 /* The key of an SA transaction, by its request or by its response. */
 static void make_sa_key(struct key *key, const struct mad_capture *cap)
 {
-	uint8_t method = response_method(cap->data[MAD_METHOD]);
+	uint8_t method = mad_response_method(cap->data[MAD_METHOD]);
 	uint16_t attr_id = mad_get16(cap->data + MAD_ATTR_ID);
 	bool is_response = cap->data[MAD_METHOD] & METHOD_RESPONSE;
 
@@ -178,8 +173,16 @@ static void move_to(struct transactions *t, struct entry *e, enum state state)
 	e->state = state;
 }
 
+static void drop_answer(struct entry *e)
+{
+	free(e->answer);
+	e->answer = NULL;
+	e->answer_len = 0;
+}
+
 static void release(struct transactions *t, struct entry *e)
 {
+	drop_answer(e);
 	TAILQ_REMOVE(&t->lists[e->state], e, in_list);
 	LIST_REMOVE(e, in_bucket);
 	if (e->state == OUTSTANDING)
@@ -233,6 +236,7 @@ static void emit_sa(struct transactions *t, const struct entry *e,
 	sa->sent = e->sent;
 	sa->mad = e->mad;
 	sa->len = e->len;
+	sa->local_lid = e->local_lid;
 	sa->sm_key_hidden = e->sm_key_hidden;
 	sa->outcome = outcome;
 	sa->reason = reason;
@@ -243,6 +247,8 @@ static void emit_sa(struct transactions *t, const struct entry *e,
 		sa->records = e->records;
 		sa->bytes = e->bytes;
 		sa->latency_ns = elapsed(e->answer_ns, e->asked_ns);
+		sa->answer = e->answer;
+		sa->answer_len = e->answer_len;
 		t->stats.answered++;
 	} else if (outcome == SA_UNANSWERED) {
 		sa->capture_lost = t->loss_ns && t->loss_ns >= e->first_ns;
@@ -276,6 +282,7 @@ static void finish(struct transactions *t, struct entry *e,
 		   uint64_t now)
 {
 	emit_sa(t, e, outcome, reason);
+	drop_answer(e);
 	e->answered = outcome == SA_ANSWERED;
 	if (may_be_answered(t, e, now))
 		move_to(t, e, LINGERING);
@@ -310,6 +317,9 @@ static void finish_trap(struct transactions *t, struct entry *e,
 	if (r.trap.len > NOTICE_SMP_SIZE)
 		r.trap.len = NOTICE_SMP_SIZE;
 	r.trap.repressed = repressed;
+	r.trap.mad = e->mad;
+	r.trap.mad_len = e->len;
+	r.trap.local_lid = e->local_lid;
 	set_requester(t, &r.trap.from, &e->peer);
 	emit(t, &r);
 	release(t, e);
@@ -357,6 +367,7 @@ static void evict(struct transactions *t)
 static void fill(struct entry *e, const struct mad_capture *cap)
 {
 	e->peer = cap->peer;
+	e->local_lid = cap->route.local_lid;
 	e->sent = cap->sent;
 	e->above_rmpp = cap->above_rmpp;
 	e->time_ns = cap->time_ns;
@@ -538,13 +549,6 @@ static void put_request(struct transactions *t, const struct mad_capture *cap)
  * SA responses
  */
 
-static bool is_table_response(uint8_t method)
-{
-	method &= (uint8_t)~METHOD_RESPONSE;
-	return method == METHOD_GET_TABLE || method == METHOD_GET_MULTI ||
-	       method == METHOD_GET_TRACE_TABLE;
-}
-
 /*
  * The bytes of SA records in a response. A message above RMPP has its size.
  * The first segment of many is always one MAD and has the whole message's
@@ -580,9 +584,9 @@ static uint32_t count_records(const struct mad_capture *cap, uint16_t status)
 
 	if (status)
 		return 0;
-	if (!is_table_response(method))
-		return method == response_method(METHOD_GET) ||
-		       method == response_method(METHOD_DELETE);
+	if (!mad_is_table_method(method))
+		return method == mad_response_method(METHOD_GET) ||
+		       method == mad_response_method(METHOD_DELETE);
 	if (cap->len < SA_ATTR_OFFSET + 2)
 		return 0;
 	offset = mad_get16(cap->data + SA_ATTR_OFFSET);
@@ -671,6 +675,16 @@ static void take_late_answer(struct transactions *t, struct entry *e,
 		release(t, e);
 }
 
+/* Without memory for it there is a record without it. */
+static void keep_answer(struct entry *e, const struct mad_capture *cap)
+{
+	e->answer = malloc(cap->len);
+	if (!e->answer)
+		return;
+	memcpy(e->answer, cap->data, cap->len);
+	e->answer_len = cap->len;
+}
+
 static void take_answer(struct transactions *t, struct entry *e,
 			const struct mad_capture *cap)
 {
@@ -684,6 +698,8 @@ static void take_answer(struct transactions *t, struct entry *e,
 	e->status = mad_get16(cap->data + MAD_STATUS);
 	e->records = count_records(cap, e->status);
 	e->bytes = count_bytes(cap, e->status, e->records);
+	if (t->opts.keep_answers)
+		keep_answer(e, cap);
 	if (cap->sent && cap->thread)
 		move_to(t, e, HELD);
 	else
@@ -880,7 +896,7 @@ static void release_held_of(struct transactions *t,
 {
 	struct entry *e, *next;
 
-	if (!cap->thread || (cap->sent && cap->completion != MAD_OK))
+	if (!cap->thread || cap->thread == MAD_THREAD_UNKNOWN || (cap->sent && cap->completion != MAD_OK))
 		return;
 	for (e = TAILQ_FIRST(&t->lists[HELD]); e; e = next) {
 		next = TAILQ_NEXT(e, in_list);
@@ -1021,8 +1037,12 @@ fail:
 
 void transactions_free(struct transactions *t)
 {
+	size_t i;
+
 	if (!t)
 		return;
+	for (i = 0; i < t->used; i++)
+		free(t->entries[i].answer);
 	free(t->buckets);
 	free(t->entries);
 	free(t);
