@@ -651,6 +651,38 @@ size_t record_line(const struct record *r, char *buf, size_t size)
 	return w.len;
 }
 
+static void sa_brief(struct words *w, const struct sa_record *sa)
+{
+	char method[NAME_TEXT_MAX], attribute[NAME_TEXT_MAX];
+	char status[NAME_TEXT_MAX];
+	struct sa_request q;
+
+	read_request(&q, sa);
+	add_requester(w, &sa->requester);
+	words_add(w, " %s %s ",
+		  name_or_number(method_name(CLASS_SUBN_ADM, q.method),
+				 q.method, 2, method),
+		  name_or_number(attribute_name(CLASS_SUBN_ADM, q.attr_id),
+				 q.attr_id, 4, attribute));
+	if (sa->has_response)
+		words_add(w, "%s", name_or_number(sa_status_name(sa->status),
+						  sa->status, 4, status));
+	else
+		words_add(w, "%s", sa_outcome_name(sa->outcome));
+}
+
+/* Their lines are short already. */
+size_t record_brief(const struct record *r, char *buf, size_t size)
+{
+	struct words w;
+
+	if (r->type != RECORD_SA)
+		return record_line(r, buf, size);
+	words_init(&w, buf, size);
+	sa_brief(&w, &r->sa);
+	return w.len;
+}
+
 bool record_is_audit(const struct record *r)
 {
 	switch (r->type) {

@@ -165,6 +165,9 @@ size_t record_json(const struct record *r, char *buf, size_t size);
  */
 size_t record_line(const struct record *r, char *buf, size_t size);
 
+/* The same in short: who, what, outcome. */
+size_t record_brief(const struct record *r, char *buf, size_t size);
+
 const char *record_type_name(enum record_type type);
 const char *sa_outcome_name(enum sa_outcome outcome);
 const char *sa_reason_name(enum sa_reason reason);	/* NULL for NONE */

@@ -5,11 +5,14 @@
 %define api.prefix {expression_yy}
 %define api.location.type {struct place}
 %define parse.error custom
+%define parse.lac full
 %locations
 %lex-param {void *scanner}
 %parse-param {void *scanner} {struct parsing *p}
 
 %code requires {
+#include <stdio.h>
+
 #include "expression_code.h"
 
 #define YYLLOC_DEFAULT(all, parts, n) do { \
@@ -20,6 +23,12 @@
 			(all).from = (all).to = YYRHSLOC(parts, 0).to; \
 		} \
 	} while (0)
+}
+
+/* as flex calls them */
+%code provides {
+#define YYSTYPE EXPRESSION_YYSTYPE
+#define YYLTYPE EXPRESSION_YYLTYPE
 }
 
 %union {
