@@ -189,8 +189,9 @@ static bool code_attribute(struct parsing *p, const struct place *place,
 {
 	struct step step = { .test = TEST_ATTRIBUTE };
 	char list[NAMES_LIST_MAX], accepted[NAMES_LIST_MAX + 128];
-	uint64_t number = UINT64_MAX;
-	bool found = read_number(word, UINT16_MAX, &number);
+	uint64_t number;
+	bool is_number = read_number(word, UINT16_MAX, &number);
+	bool found = is_number;
 	uint16_t id;
 	int i;
 
@@ -200,9 +201,8 @@ static bool code_attribute(struct parsing *p, const struct place *place,
 		return false;
 	}
 	for (i = 0; i <= UINT8_MAX; i++) {
-		step.attributes[i] = found && number <= UINT16_MAX ?
-				     (int32_t)number : -1;
-		if (number <= UINT16_MAX ||
+		step.attributes[i] = is_number ? (int32_t)number : -1;
+		if (is_number ||
 		    !attribute_number((uint8_t)i, word->text, word->len, &id))
 			continue;
 		step.attributes[i] = id;

@@ -63,9 +63,9 @@ static struct paragraph begin(FILE *out, const char *title, unsigned number)
 {
 	struct paragraph p = { .out = out };
 
-	p.column = 4 + (size_t)(number ?
+	p.column = (size_t)(number ?
 		fprintf(out, "    %s %u:", title, number) :
-		fprintf(out, "    %s:", title)) - 4;
+		fprintf(out, "    %s:", title));
 	return p;
 }
 
@@ -177,10 +177,11 @@ static void show_notice(const struct show *s, const uint8_t *notice,
 			size_t len)
 {
 	struct paragraph p = begin(s->out, "notice", 0);
-	char text[RECORD_LINE_MAX];
+	char text[RECORD_LINE_MAX], *word, *rest = text;
 
 	trap_text(text, sizeof(text), notice, len, true);
-	add_text(&p, text);
+	while ((word = strsep(&rest, " ")))
+		add_text(&p, word);
 	end(&p);
 }
 
