@@ -40,12 +40,22 @@ struct node_names {
  * The map
  */
 
+/* The parser hands over what follows the GUID, quotes and all. */
+static char *copy_mapped(const char *name)
+{
+	size_t len = strlen(name);
+
+	if (len > 1 && name[0] == '"' && name[len - 1] == '"')
+		return strndup(name + 1, len - 2);
+	return strdup(name);
+}
+
 static int add_mapped(void *context, uint64_t guid, char *name)
 {
 	struct node_names *n = context;
 	name_map_item_t *new = calloc(1, sizeof(*new)), *old;
 
-	if (!new || !(new->name = strdup(name))) {
+	if (!new || !(new->name = copy_mapped(name))) {
 		free(new);
 		return -1;
 	}
