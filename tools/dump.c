@@ -42,6 +42,7 @@ struct dump {
 	uint64_t shown;
 	uint64_t lost;		/* before the next packet that is written */
 	bool done;		/* -c, or the output takes no more */
+	int write_error;	/* errno of the output */
 	bool named[LIDS];	/* in what is written */
 };
 
@@ -68,10 +69,25 @@ static void catch_signals(void)
  * Output
  */
 
+/* The first error is the one to tell. */
+static void note_error(struct dump *d)
+{
+	if (!ferror(d->out) || d->write_error)
+		return;
+	d->write_error = errno ? errno : EIO;
+	d->done = true;
+}
+
+static void flush(struct dump *d)
+{
+	fflush(d->out);
+	note_error(d);
+}
+
 static void count_shown(struct dump *d)
 {
-	d->shown++;
-	if (d->shown == d->opts.count || ferror(d->out))
+	note_error(d);
+	if (++d->shown == d->opts.count)
 		d->done = true;
 }
 
@@ -164,18 +180,16 @@ static bool open_output(struct dump *d)
 /* False: it could not all be written. That nobody reads it is well. */
 static bool close_output(struct dump *d)
 {
-	const char *path = d->opts.write;
 	bool to_file = d->out != stdout;
-	int failed;
 
-	errno = 0;
-	failed = ferror(d->out);
-	failed |= to_file ? fclose(d->out) : fflush(d->out);
-	if (!failed || errno == EPIPE || (!to_file && is_closed(d->out)))
+	flush(d);
+	if (to_file && fclose(d->out) && !d->write_error)
+		d->write_error = errno;
+	if (!d->write_error || d->write_error == EPIPE)
 		return true;
 	fprintf(stderr, "osmsnoop: %s: %s\n",
-		to_file ? path : "standard output",
-		errno ? strerror(errno) : "it could not all be written");
+		to_file ? d->opts.write : "standard output",
+		strerror(d->write_error));
 	return false;
 }
 
@@ -197,7 +211,8 @@ static bool on_idle(uint64_t quiet_ns, void *context)
 	struct dump *d = context;
 
 	pipeline_idle(d->pipeline, quiet_ns);
-	if (fflush(d->out) || is_closed(d->out))
+	flush(d);
+	if (is_closed(d->out))
 		d->done = true;
 	return !d->done;
 }
@@ -245,7 +260,7 @@ static bool read_all(struct dump *d)
 	if (!d->done)
 		pipeline_flush(d->pipeline, stop || !whole);
 	/* before what is said of it */
-	fflush(d->out);
+	flush(d);
 	if (!whole)
 		fprintf(stderr, "osmsnoop: %s\n", error);
 	return whole;
@@ -317,7 +332,7 @@ static int run(struct dump *d)
 		.colour = wants_colour(),
 	};
 	well = read_all(d);
-	if (!ferror(d->out))
+	if (!d->write_error)
 		say_summary(d);
 	if (close_output(d) && well)
 		status = 0;

@@ -171,8 +171,13 @@ struct pipeline *pipeline_new(const struct pipeline_options *options,
 			      char error[PIPELINE_ERROR_MAX])
 {
 	struct pipeline *p = calloc(1, sizeof(*p));
-	const struct rmpp_options rmpp = { .gone = note_gone, .context = p };
+	const struct rmpp_options rmpp = {
+		.max_transfers = options->max,
+		.gone = note_gone,
+		.context = p,
+	};
 	const struct transactions_options transactions = {
+		.max = options->max,
 		.unanswered_ns = options->unanswered_ns,
 		.show_keys = true,	/* what hides them was before */
 		.keep_answers = options->keep_answers,

@@ -15,6 +15,7 @@ struct pipeline;
 
 struct pipeline_options {
 	uint64_t unanswered_ns;	/* 0 = 5 s */
+	size_t max;		/* requests, and messages, at a time; 0 = 65536 */
 	bool keep_answers;	/* sa_record's `answer` is wanted */
 	const char *node_name_map;	/* OpenSM's file; may be NULL */
 
