@@ -36,7 +36,6 @@ static void fill_route(struct mad_route *route, const osm_mad_addr_t *addr,
 		       const osm_snoop_info_t *info, uint8_t mgmt_class)
 {
 	const ib_grh_t *grh = &addr->addr_type.gsi.grh_info;
-	uint32_t ver_class_flow = cl_ntoh32(grh->ver_class_flow);
 
 	memset(route, 0, sizeof(*route));
 	route->port_guid = cl_ntoh64(info->port_guid);
@@ -47,8 +46,9 @@ static void fill_route(struct mad_route *route, const osm_mad_addr_t *addr,
 	if (!addr->addr_type.gsi.global_route)
 		return;
 	route->hop_limit = grh->hop_limit;
-	route->traffic_class = (uint8_t)(ver_class_flow >> 20);
-	route->flow_label = ver_class_flow & 0xfffff;
+	/* the vendor layer leaves it in host order */
+	ib_grh_get_ver_class_flow(grh->ver_class_flow, NULL,
+				  &route->traffic_class, &route->flow_label);
 }
 
 bool madw_capture(const osm_madw_t *p_madw, const osm_snoop_info_t *p_info,

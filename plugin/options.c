@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "layout.h"
@@ -379,6 +382,43 @@ static bool parse_audit(struct options *o, const char *value)
 	return parse_path(o->audit, value);
 }
 
+static bool parse_listen(struct options *o, const char *value)
+{
+	size_t len = strlen(value);
+
+	_Static_assert(sizeof(o->listen) ==
+		       sizeof(((struct sockaddr_un *)0)->sun_path), "as it is");
+	o->listen[0] = '\0';
+	if (!strcmp(value, "none"))
+		return true;
+	if (value[0] != '/' || value[len - 1] == '/')
+		return false;
+	if (len >= sizeof(o->listen))
+		return because(o, "%zu bytes", len);
+	strcpy(o->listen, value);
+	return true;
+}
+
+static bool parse_listen_group(struct options *o, const char *value)
+{
+	const struct group *group;
+	uint64_t n;
+
+	o->listen_group = (gid_t)-1;
+	if (is_null(value))
+		return true;
+	/* the last number is none */
+	if (number(value, false, (gid_t)-2, &n)) {
+		o->listen_group = (gid_t)n;
+		return true;
+	}
+	group = getgrnam(value);
+	if (!group)
+		return because(o, "no group has this name");
+	o->listen_group = group->gr_gid;
+	return true;
+}
+
 static bool parse_keys(struct options *o, const char *value)
 {
 	o->show_keys = !strcasecmp(value, "show");
@@ -452,8 +492,11 @@ const struct option options_table[OPTIONS_COUNT] = {
 	  "JSON lines file for changes, alerts, traps, state and loss",
 	  parse_audit },
 	{ "capture", "(null)", NULL, NULL, NULL },
-	{ "listen", "none", NULL, NULL, NULL },
-	{ "listen_group", "(null)", NULL, NULL, NULL },
+	{ "listen", "/run/osmsnoop.sock",
+	  "none or an absolute path of at most 107 bytes",
+	  "socket of the live stream", parse_listen },
+	{ "listen_group", "(null)", "a group's name or number, or (null)",
+	  "group that may read the socket", parse_listen_group },
 	{ "metrics", "(null)", NULL, NULL, NULL },
 	{ "keys", "hide", "hide or show",
 	  "hide zeroes M_Key, SM_Key, B_Key, CC_Key and service keys in every output",

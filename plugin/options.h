@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <vendor/osm_vendor_snoop.h>
 
@@ -27,6 +28,8 @@ struct options {
 	enum log_mode log;
 	char trace[PATH_MAX];		/* "" = none, also below */
 	char audit[PATH_MAX];
+	char listen[108];	/* as long as that of a sockaddr_un */
+	gid_t listen_group;	/* (gid_t)-1 = none */
 	bool show_keys;
 	bool names;
 	uint32_t snaplen;

@@ -10,6 +10,8 @@ static const struct sink *const table[] = {
 	&sink_log,
 	&sink_trace,
 	&sink_audit,
+	/* last: at the end it may wait for its readers */
+	&sink_stream,
 };
 
 enum { SINKS = sizeof(table) / sizeof(table[0]) };
@@ -82,13 +84,24 @@ void sinks_put(struct sinks *sinks, const struct record *record)
 			table[i]->put(sinks->state[i], &r);
 }
 
-void sinks_capture(struct sinks *sinks, const struct mad_capture *capture)
+bool sinks_take_captures(const struct sinks *sinks)
 {
 	size_t i;
 
 	for (i = 0; i < SINKS; i++)
 		if (sinks->state[i] && table[i]->capture)
-			table[i]->capture(sinks->state[i], capture);
+			return true;
+	return false;
+}
+
+void sinks_capture(struct sinks *sinks, const struct mad_capture *capture,
+		   const struct requester *peer)
+{
+	size_t i;
+
+	for (i = 0; i < SINKS; i++)
+		if (sinks->state[i] && table[i]->capture)
+			table[i]->capture(sinks->state[i], capture, peer);
 }
 
 void sinks_flush(struct sinks *sinks, const struct sink_moment *moment)

@@ -50,9 +50,13 @@ struct sink {
 	bool (*open)(const struct options *options, osm_log_t *p_log,
 		     void **state);
 
-	/* Either may be NULL. A capture comes before the records of it. */
+	/*
+	 * Either may be NULL. A capture comes before the records of it; `peer`
+	 * is its other end, with what is known of it.
+	 */
 	void (*put)(void *state, struct sink_record *record);
-	void (*capture)(void *state, const struct mad_capture *capture);
+	void (*capture)(void *state, const struct mad_capture *capture,
+			const struct requester *peer);
 
 	/* About ten times a second: write what is buffered, try again. */
 	void (*flush)(void *state, const struct sink_moment *moment);
@@ -61,11 +65,15 @@ struct sink {
 	void (*close)(void *state, uint64_t deadline_ns);
 };
 
-extern const struct sink sink_log, sink_trace, sink_audit;
+extern const struct sink sink_log, sink_trace, sink_audit, sink_stream;
 
 struct sinks *sinks_open(const struct options *options, osm_log_t *p_log);
 void sinks_put(struct sinks *sinks, const struct record *record);
-void sinks_capture(struct sinks *sinks, const struct mad_capture *capture);
+
+/* Is there one that takes captures? */
+bool sinks_take_captures(const struct sinks *sinks);
+void sinks_capture(struct sinks *sinks, const struct mad_capture *capture,
+		   const struct requester *peer);
 void sinks_flush(struct sinks *sinks, const struct sink_moment *moment);
 void sinks_close(struct sinks *sinks, uint64_t deadline_ns);
 

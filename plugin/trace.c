@@ -154,6 +154,16 @@ static void count(struct mad_counts *counts, const struct mad_capture *cap)
 
 static void handle_events(struct trace *t, uint64_t until_mono_ns);
 
+static void pass_on(struct trace *t, const struct mad_capture *cap)
+{
+	struct requester peer = { .addr = cap->peer };
+
+	if (!sinks_take_captures(t->sinks))
+		return;
+	resolve(&peer, t);
+	sinks_capture(t->sinks, cap, &peer);
+}
+
 static void handle_capture(struct trace *t, const struct mad_capture *cap)
 {
 	bool request = !cap->sent && cap->data[MAD_CLASS] == CLASS_SUBN_ADM &&
@@ -164,7 +174,7 @@ static void handle_capture(struct trace *t, const struct mad_capture *cap)
 	/* what OpenSM does not get it does not count */
 	if (cap->above_rmpp || !mad_is_dropped(cap->data, cap->sent))
 		count(&t->captured, cap);
-	sinks_capture(t->sinks, cap);
+	pass_on(t, cap);
 	if (request)
 		storm_request(t->storm, &cap->peer, cap->mono_ns);
 	transactions_put(t->transactions, cap);

@@ -84,6 +84,8 @@ static const struct source *open_first(osm_vendor_t *p_vend,
 	struct text why = { .len = 0 };
 
 	for (s = source_table; *s; s++) {
+		if ((*s)->by_name_only)
+			continue;
 		info->source = (*s)->id;
 		if ((*s)->open(p_vend, info, state) == IB_SUCCESS)
 			break;

@@ -7,6 +7,7 @@
 #ifndef OSMSNOOP_SOURCE_H
 #define OSMSNOOP_SOURCE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <vendor/osm_vendor_snoop.h>
@@ -22,6 +23,7 @@ struct source_capture {
 
 struct source {
 	osm_snoop_source_t id;
+	bool by_name_only;	/* AUTO does not come to it */
 
 	/*
 	 * Begin to capture. `info` was checked and is complete (defaults
@@ -52,6 +54,7 @@ struct source {
 };
 
 extern const struct source source_kernel;
+extern const struct source source_stream;
 extern const struct source source_tap;
 
 /* Those that are built in, in the order in which AUTO tries them, then NULL. */

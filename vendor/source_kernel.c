@@ -23,8 +23,8 @@
 #include "clock.h"
 #include "error.h"
 #include "layout.h"
+#include "reassembly.h"
 #include "ring.h"
-#include "rmpp.h"
 #include "sample.h"
 #include "source.h"
 #include "thread.h"
@@ -79,7 +79,6 @@ struct kernel_state {
 	osm_vendor_t *p_vend;
 
 	/* what was asked for */
-	uint32_t flags;
 	uint32_t snap_length;
 	bool by_name;		/* the port was named, not its GUID */
 	uint32_t filter_count;
@@ -110,7 +109,6 @@ struct kernel_state {
 	/* between the threads */
 	_Atomic bool stopped;
 	_Atomic uint64_t seen, passed, ring_lost, gaps;
-	_Atomic uint64_t given_up, broken_off, merged, unfinished;
 	struct ring ring;
 	pthread_mutex_t mutex;	/* with the condition, for `ended` */
 	pthread_cond_t more;
@@ -119,9 +117,7 @@ struct kernel_state {
 	/* next() */
 	void *record;		/* handed over, to be released */
 	uint64_t lost;		/* not told yet */
-	uint32_t whole_snap_length;
-	struct rmpp *rmpp;	/* NULL: segments are handed over */
-	bool malformed;		/* what rmpp_put() said of the last MAD */
+	struct reassembly messages;
 };
 
 /* The port */
@@ -276,7 +272,7 @@ static bool checks_requests(int port)
 	return false;
 }
 
-/* "source tap or bpf": those that are there beside this one. */
+/* "source tap or bpf": those that AUTO would come to beside this one. */
 static void list_others(char *buf, size_t size)
 {
 	const struct source *const *s;
@@ -284,7 +280,7 @@ static void list_others(char *buf, size_t size)
 
 	snprintf(buf, size, "no other source is built in");
 	for (s = source_table; *s && len < size; s++)
-		if ((*s)->id != OSM_SNOOP_SOURCE_KERNEL)
+		if ((*s)->id != OSM_SNOOP_SOURCE_KERNEL && !(*s)->by_name_only)
 			len += (size_t)snprintf(buf + len, size - len, "%s%s",
 				len ? " or " : "use source ",
 				osm_vendor_snoop_source_name((*s)->id));
@@ -524,24 +520,17 @@ static bool is_copy(struct kernel_state *k, int agent, const uint8_t *mad,
 	return false;
 }
 
-static bool is_direction_wanted(const struct kernel_state *k, bool sent)
-{
-	return k->flags & (sent ? OSM_SNOOP_SENDS : OSM_SNOOP_RECEIVES);
-}
-
 /*
  * The filters once more: a kernel may know less of them than we do, and none
  * knows of directions. The status is the vendor layer's, whose numbers mean
- * one thing each. Who puts messages together has use for the ACKs that come
- * the other way.
+ * one thing each.
  */
 static bool is_wanted(const struct kernel_state *k, const uint8_t *mad,
 		      uint32_t size, bool sent, ib_api_status_t status)
 {
 	uint32_t i;
 
-	if (!is_direction_wanted(k, sent) &&
-	    !(k->rmpp && rmpp_is_control(mad, size)))
+	if (!reassembly_wants(&k->messages, mad, size, sent))
 		return false;
 	for (i = 0; i < k->filter_count; i++)
 		if (umad_filter_match(&k->filters[i], mad, size, sent,
@@ -730,7 +719,6 @@ static const umad_filter_t everything[] = {
 
 static void keep_info(struct kernel_state *k, const osm_snoop_bind_info_t *info)
 {
-	k->flags = info->flags;
 	k->snap_length = info->snap_length;
 	k->filter_count = info->filter_count;
 	if (info->filter_count) {
@@ -769,59 +757,18 @@ static ib_api_status_t make_buffers(struct kernel_state *k, size_t ring_size)
 	return IB_SUCCESS;
 }
 
-/*
- * A message that will not come: because we did not get it or had no room for
- * it, or because those who exchanged it ended it.
- */
-static void on_gone(const struct rmpp_gone *gone, void *context)
-{
-	struct kernel_state *k = context;
-
-	switch (gone->reason) {
-	case RMPP_MALFORMED:	/* a MAD, that is handed over as it is */
-		k->malformed = true;
-		break;
-	case RMPP_MISSED:
-	case RMPP_TOO_LONG:
-	case RMPP_NO_ROOM:
-	case RMPP_TABLE_FULL:
-	case RMPP_CONFLICT:
-	case RMPP_CUT:
-		atomic_fetch_add(&k->given_up, 1);
-		break;
-	default:
-		atomic_fetch_add(&k->broken_off, 1);
-		break;
-	}
-}
-
 /* A message is cut to the snap length; its segments have to be whole. */
-static ib_api_status_t make_rmpp(struct kernel_state *k,
-				 const osm_snoop_bind_info_t *info)
+static ib_api_status_t make_messages(struct kernel_state *k,
+				     const osm_snoop_bind_info_t *info)
 {
-	const struct rmpp_options options = {
-		.max_message = info->message_max,
-		.max_total = info->messages_max,
-		.gone = on_gone,
-		.context = k,
-	};
-
-	if (!(info->flags & OSM_SNOOP_REASSEMBLE))
-		return IB_SUCCESS;
-	k->rmpp = rmpp_new(&options);
-	if (!k->rmpp) {
-		snoop_error("no memory to put messages together");
-		return IB_INSUFFICIENT_MEMORY;
-	}
-	k->whole_snap_length = info->snap_length;
-	if (k->snap_length < MAD_SIZE)
+	if ((info->flags & OSM_SNOOP_REASSEMBLE) && k->snap_length < MAD_SIZE)
 		k->snap_length = MAD_SIZE;
-	return IB_SUCCESS;
+	return reassembly_init(&k->messages, info);
 }
 
 static void kernel_free(struct kernel_state *k)
 {
-	rmpp_free(k->rmpp);
+	reassembly_free(&k->messages);
 	if (k->port >= 0)
 		umad_close_port(k->port);
 	ring_free(&k->ring);
@@ -865,7 +812,7 @@ static ib_api_status_t kernel_source_open(osm_vendor_t *p_vend,
 	if (status == IB_SUCCESS)
 		status = make_buffers(k, info->ring_size);
 	if (status == IB_SUCCESS)
-		status = make_rmpp(k, info);
+		status = make_messages(k, info);
 	if (status != IB_SUCCESS)
 		goto fail;
 	error = thread_start(&k->receiver, "osmsnoop-umad", receive_all, k);
@@ -899,15 +846,6 @@ static void fill_peer(struct mad_peer *peer, const struct kernel_record *r)
 		       sizeof(peer->gid));
 }
 
-static void count_unfinished(struct kernel_state *k)
-{
-	struct rmpp_stats stats;
-
-	rmpp_get_stats(k->rmpp, &stats);
-	atomic_store(&k->unfinished, stats.active);
-}
-
-/* False: a part of a message that is not whole yet, or of RMPP alone. */
 static bool reassemble(struct kernel_state *k, const struct kernel_record *r,
 		       struct source_capture *capture)
 {
@@ -920,39 +858,9 @@ static bool reassemble(struct kernel_state *k, const struct kernel_record *r,
 		.sent = r->sent,
 		.completion = r->status == IB_SUCCESS ? MAD_OK : MAD_ERROR,
 	};
-	osm_snoop_info_t *info = &capture->info;
-	struct mad_capture whole;
-	enum rmpp_result result;
-	uint32_t segments;
 
 	fill_peer(&cap.peer, r);
-	k->malformed = false;
-	result = rmpp_put(k->rmpp, &cap, &whole, &segments);
-	count_unfinished(k);
-	switch (result) {
-	case RMPP_PART:
-		/* what ends a message, or is refused, is news by itself */
-		if (is_direction_wanted(k, r->sent) &&
-		    (k->malformed || r->mad[RMPP_TYPE] == RMPP_STOP ||
-		     r->mad[RMPP_TYPE] == RMPP_ABORT))
-			break;
-		atomic_fetch_add(&k->merged, 1);
-		return false;
-	case RMPP_WHOLE:
-		info->time_ns = whole.time_ns;
-		info->monotonic_ns = whole.mono_ns;
-		info->original_size = (uint32_t)whole.size;
-		info->segments = segments;
-		info->reassembled = TRUE;
-		capture->mad = whole.data;
-		capture->size = (uint32_t)whole.len;
-		break;
-	case RMPP_NONE:
-		break;
-	}
-	if (k->whole_snap_length && capture->size > k->whole_snap_length)
-		capture->size = k->whole_snap_length;
-	return true;
+	return reassembly_put(&k->messages, &cap, capture);
 }
 
 /*
@@ -981,8 +889,7 @@ static bool capture_of(struct kernel_state *k, const struct kernel_record *r,
 	capture->mad = r->mad;
 	capture->size = r->size;
 	k->lost += r->lost;
-	if (k->rmpp && !mad_is_dropped(r->mad, r->sent) &&
-	    !reassemble(k, r, capture))
+	if (!reassemble(k, r, capture))
 		return false;
 	info->lost = k->lost;
 	k->lost = 0;
@@ -1015,12 +922,6 @@ static int wait_for_record(struct kernel_state *k)
 	return found;
 }
 
-static void tick(struct kernel_state *k)
-{
-	rmpp_tick(k->rmpp, clock_ns(CLOCK_MONOTONIC));
-	count_unfinished(k);
-}
-
 static int kernel_source_next(void *state, struct source_capture *capture)
 {
 	struct kernel_state *k = state;
@@ -1041,8 +942,7 @@ static int kernel_source_next(void *state, struct source_capture *capture)
 		found = wait_for_record(k);
 		if (found > 0)
 			continue;
-		if (k->rmpp)
-			tick(k);
+		reassembly_tick(&k->messages);
 		return found;
 	}
 }
@@ -1062,10 +962,7 @@ static void kernel_source_get_stats(void *state, osm_snoop_stats_t *stats)
 	stats->passed = atomic_load(&k->passed);
 	stats->lost_ring = atomic_load(&k->ring_lost);
 	stats->gaps = atomic_load(&k->gaps);
-	stats->given_up = atomic_load(&k->given_up);
-	stats->broken_off = atomic_load(&k->broken_off);
-	stats->merged = atomic_load(&k->merged);
-	stats->unfinished = atomic_load(&k->unfinished);
+	reassembly_get_stats(&k->messages, stats);
 	stats->ring_bytes = ring_used(&k->ring);
 	stats->ring_size = k->ring.size;
 	/* a sent MAD is captured when it is done, so none is in doubt */
@@ -1078,9 +975,7 @@ static void kernel_source_close(void *state, osm_snoop_stats_t *stats)
 
 	atomic_store(&k->stopped, true);
 	pthread_join(k->receiver, NULL);
-	if (k->rmpp)
-		rmpp_flush(k->rmpp);
-	atomic_store(&k->unfinished, 0);
+	reassembly_end(&k->messages);
 	kernel_source_get_stats(k, stats);
 	kernel_free(k);
 }

@@ -5,5 +5,6 @@
 const struct source *const source_table[] = {
 	&source_kernel,
 	&source_tap,
+	&source_stream,
 	NULL,
 };

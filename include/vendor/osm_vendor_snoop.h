@@ -55,8 +55,15 @@ typedef enum _osm_snoop_source {
 *		the OpenSM log (INFO), where the port takes no registration
 *		for QP 0 but one for QP 1.
 *
-*	OSM_SNOOP_SOURCE_BPF, OSM_SNOOP_SOURCE_STREAM
-*		Not built into this version; a bind with them is refused.
+*	OSM_SNOOP_SOURCE_STREAM
+*		What an OpenSM on this host sends and receives, which has
+*		loaded the plugin osmsnoop: from the plugin's socket (option
+*		listen, see osmsnoop-plugin(8)), which one has to be allowed to
+*		read. No other privilege is needed. AUTO does not come to it.
+*		While the plugin is gone it is tried once a second.
+*
+*	OSM_SNOOP_SOURCE_BPF
+*		Not built into this version; a bind with it is refused.
 *
 * SEE ALSO
 *	osm_vendor_snoop_source_name, osm_vendor_snoop_source_is_built_in,
@@ -132,12 +139,14 @@ typedef struct _osm_snoop_bind_info {
 *		Network byte order. 0 is the default port; for TAP, every
 *		port that the vendor layer of this process has open; for
 *		KERNEL, the one that p_vend has open, and when it has none,
-*		the one that osm_vendor_bind would open for 0.
+*		the one that osm_vendor_bind would open for 0. STREAM takes 0
+*		alone: the port is OpenSM's.
 *
 *	source, source_arg
 *		Where from; a socket path or a device. NULL for TAP and AUTO.
 *		KERNEL takes NULL, or DEVICE[:PORT], for example "mlx5_0:1",
 *		which has to be the port of port_guid when both are given.
+*		STREAM takes the path of a socket; NULL is /run/osmsnoop.sock.
 *
 *	p_filters, filter_count
 *		A MAD is captured when it passes one of them
@@ -152,13 +161,16 @@ typedef struct _osm_snoop_bind_info {
 *		the vendor layer would have handed them over. STOP, ABORT and
 *		what RMPP refuses stay MADs. Ask for sends and receives: else
 *		an answer that is sent twice within 3 seconds is taken for one
-*		whose segments were sent again.
+*		whose segments were sent again. STREAM has segments, too, and
+*		no ACKs. Of a message that the plugin cut (its option snaplen)
+*		some are not whole, and then it cannot be put together.
 *
 *	ring_size
 *		Bytes between the threads that send and receive and the one
 *		that calls back. Rounded up to a power of two; 0 means 16 MiB;
 *		64 KiB to 1 GiB. Locked in memory where RLIMIT_MEMLOCK (or
-*		CAP_IPC_LOCK) allows; where not, that is no error.
+*		CAP_IPC_LOCK) allows; where not, that is no error. STREAM has
+*		none: the plugin keeps what was not read.
 *
 *	snap_length
 *		Bytes kept of one MAD or message; 0 keeps all, less than 24
@@ -167,12 +179,13 @@ typedef struct _osm_snoop_bind_info {
 *	p_samples, sample_count
 *		Variables to note beside each MAD: TAP in the moment when it is
 *		sent or received, KERNEL in the one when it is captured, which
-*		may be a little before or after. Copied.
+*		may be a little before or after, STREAM in the one when it is
+*		read. Copied.
 *
 *	message_max, messages_max
 *		Bytes of one message, and of all that are put together at a
 *		time; 0 means 16 MiB and 256 MiB. What would be more is given
-*		up. KERNEL with OSM_SNOOP_REASSEMBLE only.
+*		up. KERNEL and STREAM with OSM_SNOOP_REASSEMBLE only.
 *****/
 
 /* Bits of osm_snoop_info_t.direction */
@@ -218,7 +231,8 @@ typedef struct _osm_snoop_info {
 *		more if it completes in error (status says how). A thread that
 *		is cancelled in osm_vendor_send leaves one with IB_CANCELED:
 *		whether that MAD was sent is not known. KERNEL: it appears each
-*		time it was sent, when that completed, with the status.
+*		time it was sent, when that completed, with the status. STREAM:
+*		as the plugin's source has it.
 *
 *	source
 *		Where this capture came from; never AUTO.
@@ -240,7 +254,7 @@ typedef struct _osm_snoop_info {
 *
 *	thread
 *		A number for the thread that sent or received, 0 where it is
-*		not known, as with KERNEL. With TAP, a MAD without a response
+*		not known, as with KERNEL and STREAM. With TAP, a MAD without a response
 *		that cannot be sent is captured again, with its status, before
 *		any other capture of the same thread.
 *
@@ -263,7 +277,9 @@ typedef struct _osm_snoop_stats {
 	uint64_t seen;		/* MADs that came by */
 	uint64_t passed;	/* of these, passed port, flags and filters */
 	uint64_t delivered;	/* handed to the callback */
-	uint64_t lost_ring;	/* the ring was full */
+	/* the ring was full; STREAM: the plugin's, or this reader was too
+	 * slow for it, counted in MADs, whether they pass the filters or not */
+	uint64_t lost_ring;
 	uint64_t lost_memory;	/* no wrapper could be had */
 	uint64_t truncated;	/* delivered, cut to the snap length */
 	uint64_t ring_bytes;	/* in the ring now */
@@ -278,8 +294,9 @@ typedef struct _osm_snoop_stats {
 	uint64_t untapped;
 	/* after osm_vendor_snoop_unbind_by(): there was no time for them */
 	uint64_t lost_late;
-	/* times that the port of KERNEL went away: until it is back, and it is
-	 * tried once a second, what passes there is not seen */
+	/* times that the port of KERNEL, or the plugin of STREAM, went away:
+	 * until it is back, and it is tried once a second, what passes there
+	 * is not seen */
 	uint64_t gaps;
 	/* messages that could not be put together: segments that were not
 	 * captured, or only in part, that contradict each other, too long */

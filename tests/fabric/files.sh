@@ -39,7 +39,7 @@ start()
 	audit=$FABRIC_DIR/audit
 	rm -f "$audit"
 	fabric_opensm sm Hca1 -c 'event_plugin_name osmsnoop' \
-		-c "event_plugin_options osmsnoop.trace=$trace osmsnoop.audit=$audit osmsnoop.filter=class:sa ${*/#/osmsnoop.}"
+		-c "event_plugin_options osmsnoop.trace=$trace osmsnoop.audit=$audit osmsnoop.listen=none osmsnoop.filter=class:sa ${*/#/osmsnoop.}"
 }
 
 # logged NUMBER TEXT

@@ -43,7 +43,7 @@ start()
 	export BOTH_OUT=$dir/both
 	fabric_opensm "$1" Hca1 \
 		-c 'event_plugin_name osmsnoop osmsnoo2 both_plugin' \
-		-c "event_plugin_options osmsnoop.source=${2:-kernel} osmsnoop.trace=$dir/trace osmsnoop.unanswered=$patience osmsnoo2.source=tap osmsnoo2.trace=$dir/trace2 osmsnoo2.unanswered=$patience" \
+		-c "event_plugin_options osmsnoop.source=${2:-kernel} osmsnoop.listen=none osmsnoop.trace=$dir/trace osmsnoop.unanswered=$patience osmsnoo2.source=tap osmsnoo2.listen=none osmsnoo2.trace=$dir/trace2 osmsnoo2.unanswered=$patience" \
 		-c 'log_flags 0x07' -c 'sweep_interval 0' "${@:3}"
 	# until the names are known, which are looked up every second
 	sleep 2.2

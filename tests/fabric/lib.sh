@@ -439,7 +439,8 @@ fabric_opensm()
 }
 
 # fabric_plugin NAME [OPTION...]: $FABRIC_PLUGIN is then what makes
-# fabric_opensm NAME load osmsnoop; it writes NAME/trace and NAME/audit
+# fabric_opensm NAME load osmsnoop; it writes NAME/trace and NAME/audit, and
+# listens at NAME/sock
 #
 #	fabric_plugin sm unanswered=2
 #	fabric_opensm sm Hca1 "${FABRIC_PLUGIN[@]}"
@@ -448,7 +449,8 @@ fabric_plugin()
 	local dir=$FABRIC_DIR/$1 words='' word
 
 	shift
-	for word in trace="$dir/trace" audit="$dir/audit" unanswered=1 "$@"
+	for word in trace="$dir/trace" audit="$dir/audit" \
+		listen="$dir/sock" unanswered=1 "$@"
 	do
 		words="$words osmsnoop.$word"
 	done

@@ -78,7 +78,9 @@ value max_bytes=-1 '64K '
 value max_files=0 '1 to 1000'
 value storm=1000 'N/S: '
 value unanswered=0s '1 to 3600'
-for word in capture=/tmp/x listen=/run/x listen_group=adm metrics=/tmp/x; do
+value listen=sock 'none or an absolute path of at most 107 bytes'
+value listen_group=no-such-group "a group's name or number, or (null)"
+for word in capture=/tmp/x metrics=/tmp/x; do
 	refused "osmsnoop.$word" "${word%%=*} is not built into this version"
 done
 

@@ -114,6 +114,14 @@ START_TEST(test_malformed_words)
 		{ "osmsnoop.log,osmsnoop.trace=/x", { "blanks" } },
 		{ "osmsnoop.filter=class:sa;osmsnoop.log=all", { "blanks" } },
 		{ "osmsnoop.names=yes", { "on or off" } },
+		{ "osmsnoop.listen=", { "none or an absolute path" } },
+		{ "osmsnoop.listen=sock", { "none or an absolute path" } },
+		{ "osmsnoop.listen=/run/", { "none or an absolute path" } },
+		{ "osmsnoop.listen_group=no-such-group",
+		  { "osmsnoop.listen_group=no-such-group:",
+		    "no group has this name", "a group's name or number" } },
+		{ "osmsnoop.listen_group=4294967295",
+		  { "osmsnoop.listen_group=4294967295:", "name or number" } },
 		{ "osmsnoop.keys=1", { "hide or show" } },
 		{ "osmsnoop.trace=trace.json", { "absolute path or (null)" } },
 		{ "osmsnoop.audit=", { "absolute path or (null)" } },
@@ -184,8 +192,7 @@ END_TEST
 /* To say that it is off is well. */
 START_TEST(test_not_built_and_off)
 {
-	accepted("osmsnoop.capture=(null) osmsnoop.listen=none "
-		 "osmsnoop.listen_group=(null) osmsnoop.metrics=(null)");
+	accepted("osmsnoop.capture=(null) osmsnoop.metrics=(null)");
 }
 END_TEST
 
@@ -193,8 +200,7 @@ START_TEST(test_not_built)
 {
 	static const char *const words[] = {
 		"osmsnoop.capture=/tmp/x.pcap",
-		"osmsnoop.listen=/run/osmsnoop.sock",
-		"osmsnoop.listen_group=adm", "osmsnoop.metrics=/tmp/m",
+		"osmsnoop.metrics=/tmp/m",
 		"osmsnoop.source=bpf", "osmsnoop.source=BPF",
 		"osmsnoop.source=bpf:mlx5_0",
 	};
@@ -440,9 +446,8 @@ static const struct {
 	{ "trace", "(null)", true },
 	{ "audit", "(null)", true },
 	{ "capture", "(null)", false },
-	/* the contract's default is /run/osmsnoop.sock, once there is one */
-	{ "listen", "none", false },
-	{ "listen_group", "(null)", false },
+	{ "listen", "/run/osmsnoop.sock", true },
+	{ "listen_group", "(null)", true },
 	{ "metrics", "(null)", false },
 	{ "keys", "hide", true },
 	{ "names", "on", true },

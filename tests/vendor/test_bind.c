@@ -276,12 +276,12 @@ static const struct bad_info {
 	{ "no port of this host has the GUID 0x0000000000000001", {
 		.size = SIZE, .source = OSM_SNOOP_SOURCE_TAP,
 		.port_guid = CL_HTON64(1) } },
-	{ "source bpf is not built in; accepted are auto, kernel and tap", {
+	{ "source bpf is not built in; accepted are auto, kernel, tap and stream", {
 		.size = SIZE, .source = OSM_SNOOP_SOURCE_BPF } },
-	{ "source stream is not built in; accepted are auto, kernel and tap", {
+	{ "there is no socket /nowhere/x: let OpenSM run", {
 		.size = SIZE, .source = OSM_SNOOP_SOURCE_STREAM,
-		.source_arg = "/run/socket" } },
-	{ "source number 5 is not built in; accepted are auto, kernel and tap", {
+		.source_arg = "/nowhere/x" } },
+	{ "source number 5 is not built in; accepted are auto, kernel, tap and stream", {
 		.size = SIZE, .source = (osm_snoop_source_t)5 } },
 };
 
@@ -1058,7 +1058,7 @@ START_TEST(stale_handles)
 	struct got g = { 0 };
 	int i, k;
 
-	bad.source = OSM_SNOOP_SOURCE_STREAM;
+	bad.source = OSM_SNOOP_SOURCE_BPF;
 	for (i = 0; i < ENDED_KEPT; i++) {
 		h[i] = bind_with(&info, &g);
 		for (k = 0; k < i; k++) {
