@@ -16,6 +16,9 @@
 #include "input_kind.h"
 #include "madw.h"
 
+/* The vendor layer wants one, for what we never ask. */
+enum { UMAD_TIMEOUT_MS = 1000 };
+
 struct snoop {
 	struct input in;
 	osm_log_t log;
@@ -128,7 +131,7 @@ struct input *input_open_snoop(int source, const char *argument,
 	if (osm_log_init_v2(&s->log, FALSE, OSM_LOG_NONE, "/dev/null", 0,
 			    FALSE) ||
 	    osm_mad_pool_init(&s->pool) ||
-	    !(s->p_vendor = osm_vendor_new(&s->log, 0)))
+	    !(s->p_vendor = osm_vendor_new(&s->log, UMAD_TIMEOUT_MS)))
 		input_fail(error, "OpenSM's vendor layer does not start: is there an InfiniBand device, and the module ib_umad?");
 	else if ((s->h_bind = osm_vendor_snoop_bind(s->p_vendor, &info,
 						    &s->pool, on_capture, s)) !=

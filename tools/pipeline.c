@@ -173,6 +173,7 @@ struct pipeline *pipeline_new(const struct pipeline_options *options,
 	struct pipeline *p = calloc(1, sizeof(*p));
 	const struct rmpp_options rmpp = {
 		.max_transfers = options->max,
+		.keep_cut = true,
 		.gone = note_gone,
 		.context = p,
 	};
