@@ -66,6 +66,8 @@ struct erf_note {
 	uint64_t lost;		/* captures, just before this one */
 	bool has_name;		/* of the capture's peer */
 	struct erf_name name;	/* points into the next one */
+	/* The end that is not cap->peer: its own address, as the packet has it */
+	struct mad_peer local;
 	uint8_t text[7 * 11];	/* as it came; not cleared */
 };
 
@@ -78,6 +80,14 @@ struct erf_note {
 enum erf_kind erf_decode(const uint8_t *packet, size_t len, size_t size,
 			 uint64_t time_ns, struct mad_capture *cap,
 			 struct erf_note *note);
+
+/*
+ * The same for a packet without ERF's header, which begins with its LRH
+ * (LINKTYPE_INFINIBAND): nothing but the MAD and the addresses is known.
+ */
+enum erf_kind erf_decode_bare(const uint8_t *packet, size_t len, size_t size,
+			      uint64_t time_ns, struct mad_capture *cap,
+			      struct erf_note *note);
 
 /*
  * For whoever has to leave out packets: add to what was lost before this

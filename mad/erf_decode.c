@@ -122,12 +122,26 @@ static void read_note(const uint8_t *ext, struct mad_capture *cap)
 	cap->condition.silence = ext[NOTE_SILENCE];
 }
 
+/* One of the two ends, by the headers that name it. */
+static void read_end(struct mad_peer *end, const uint8_t *lid,
+		     const uint8_t *gid, uint32_t qpn)
+{
+	end->lid = mad_get16(lid);
+	end->qpn = qpn;
+	if (!gid)
+		return;
+	end->has_gid = true;
+	memcpy(end->gid, gid, sizeof(end->gid));
+}
+
 /* False: it is no MAD, or cut before that can be told. */
-static bool read_headers(struct rest *r, struct mad_capture *cap)
+static bool read_headers(struct rest *r, struct mad_capture *cap,
+			 struct mad_peer *local)
 {
 	struct mad_route *route = &cap->route;
 	const uint8_t *lrh = take(r, LRH_SIZE), *grh = NULL, *bth, *deth;
-	uint32_t qpn[2];
+	struct mad_peer *from = cap->sent ? local : &cap->peer;
+	struct mad_peer *to = cap->sent ? &cap->peer : local;
 	uint8_t lnh;
 
 	if (!lrh)
@@ -142,37 +156,55 @@ static bool read_headers(struct rest *r, struct mad_capture *cap)
 	deth = take(r, DETH_SIZE);
 	if (!bth || !deth || bth[BTH_OPCODE] != UD_SEND_ONLY)
 		return false;
-	qpn[0] = get24(deth + DETH_SRC_QP);
-	qpn[1] = get24(bth + BTH_DEST_QP);
-	/* others may ask the SA from a QP of their own */
-	if (qpn[0] > 1 && qpn[1] > 1)
-		return false;
-	cap->peer.lid = mad_get16(lrh + (cap->sent ? LRH_DLID : LRH_SLID));
-	cap->peer.qpn = qpn[cap->sent];
-	route->local_lid = mad_get16(lrh + (cap->sent ? LRH_SLID : LRH_DLID));
+	read_end(from, lrh + LRH_SLID, grh ? grh + GRH_SGID : NULL,
+		 get24(deth + DETH_SRC_QP));
+	read_end(to, lrh + LRH_DLID, grh ? grh + GRH_DGID : NULL,
+		 get24(bth + BTH_DEST_QP));
+	route->local_lid = local->lid;
 	route->sl = lrh[LRH_LNH] >> 4;
-	if (!grh)
-		return true;
-	cap->peer.has_gid = true;
-	memcpy(cap->peer.gid, grh + (cap->sent ? GRH_DGID : GRH_SGID), 16);
-	route->port_guid = mad_get64(grh + 8 +
-				     (cap->sent ? GRH_SGID : GRH_DGID));
-	route->traffic_class = (uint8_t)(mad_get32(grh) >> 20);
-	route->flow_label = mad_get32(grh) & 0xfffff;
-	route->hop_limit = grh[GRH_HOP_LIMIT];
-	return true;
+	if (grh) {
+		route->port_guid = mad_get64(local->gid + 8);
+		route->traffic_class = (uint8_t)(mad_get32(grh) >> 20);
+		route->flow_label = mad_get32(grh) & 0xfffff;
+		route->hop_limit = grh[GRH_HOP_LIMIT];
+	}
+	/* others may ask the SA from a QP of their own */
+	return from->qpn <= 1 || to->qpn <= 1;
+}
+
+/* From the LRH on. */
+static enum erf_kind read_packet(struct rest *r, struct mad_capture *cap,
+				 struct erf_note *note)
+{
+	if (!read_headers(r, cap, &note->local))
+		return ERF_OTHER;
+	cap->data = r->p;
+	cap->len = r->len < MAD_SIZE ? r->len : MAD_SIZE;
+	cap->size = MAD_SIZE;
+	if (r->len + r->missing < MAD_SIZE || cap->len < MAD_HDR_SIZE)
+		return ERF_BROKEN;
+	return ERF_MAD;
+}
+
+static struct rest begin(const uint8_t *packet, size_t len, size_t size,
+			 uint64_t time_ns, struct mad_capture *cap,
+			 struct erf_note *note)
+{
+	memset(cap, 0, sizeof(*cap));
+	memset(note, 0, offsetof(struct erf_note, text));
+	cap->time_ns = time_ns;
+	cap->mono_ns = time_ns;
+	return (struct rest){ packet, len, size > len ? size - len : 0 };
 }
 
 enum erf_kind erf_decode(const uint8_t *packet, size_t len, size_t size,
 			 uint64_t time_ns, struct mad_capture *cap,
 			 struct erf_note *note)
 {
-	struct rest r = { packet, len, size > len ? size - len : 0 };
+	struct rest r = begin(packet, len, size, time_ns, cap, note);
 	struct extensions e = { 0 };
 	const uint8_t *erf = take(&r, ERF_HDR_SIZE);
 
-	memset(cap, 0, sizeof(*cap));
-	memset(note, 0, offsetof(struct erf_note, text));
 	if (!erf)
 		return ERF_BROKEN;
 	note->lost = mad_get16(erf + ERF_LCTR);
@@ -184,20 +216,20 @@ enum erf_kind erf_decode(const uint8_t *packet, size_t len, size_t size,
 		note->lost = e.lost;
 	read_name(&e, note);
 
-	cap->time_ns = time_ns;
-	cap->mono_ns = time_ns;
 	cap->lost = note->lost;
 	cap->sent = (erf[ERF_FLAGS] & ERF_FLAG_INTERFACE) == ERF_FLAG_SENT;
 	if (erf[ERF_FLAGS] & ERF_FLAG_RX_ERROR)
 		cap->completion = MAD_ERROR;
 	if (e.note)
 		read_note(e.note, cap);
-	if (!read_headers(&r, cap))
-		return ERF_OTHER;
-	cap->data = r.p;
-	cap->len = r.len < MAD_SIZE ? r.len : MAD_SIZE;
-	cap->size = MAD_SIZE;
-	if (r.len + r.missing < MAD_SIZE || cap->len < MAD_HDR_SIZE)
-		return ERF_BROKEN;
-	return ERF_MAD;
+	return read_packet(&r, cap, note);
+}
+
+enum erf_kind erf_decode_bare(const uint8_t *packet, size_t len, size_t size,
+			      uint64_t time_ns, struct mad_capture *cap,
+			      struct erf_note *note)
+{
+	struct rest r = begin(packet, len, size, time_ns, cap, note);
+
+	return read_packet(&r, cap, note);
 }

@@ -100,6 +100,9 @@ enum {
 
 enum { SM_STATE_MASTER = 3 };	/* IBA 14.4.1 */
 
+/* A thread of OpenSM's, but nobody knows which: in a capture file. */
+#define MAD_THREAD_UNKNOWN UINT64_MAX
+
 enum {
 	METHOD_GET = 0x01,
 	METHOD_SET = 0x02,
@@ -144,6 +147,30 @@ static inline uint32_t mad_get32(const uint8_t *p)
 static inline uint64_t mad_get64(const uint8_t *p)
 {
 	return (uint64_t)mad_get32(p) << 32 | mad_get32(p + 4);
+}
+
+/* For class 0x81 without the direction bit. */
+static inline uint16_t mad_status(const uint8_t *mad)
+{
+	uint16_t status = mad_get16(mad + MAD_STATUS);
+
+	return mad[MAD_CLASS] == CLASS_SUBN_DIR ? status & 0x7fff : status;
+}
+
+/* The method of the response to a request: Set is answered by a GetResp. */
+static inline uint8_t mad_response_method(uint8_t method)
+{
+	if (method == METHOD_SET)
+		method = METHOD_GET;
+	return method | METHOD_RESPONSE;
+}
+
+/* Of SA: answered with any number of records, by RMPP. */
+static inline bool mad_is_table_method(uint8_t method)
+{
+	method &= (uint8_t)~METHOD_RESPONSE;
+	return method == METHOD_GET_TABLE || method == METHOD_GET_MULTI ||
+	       method == METHOD_GET_TRACE_TABLE;
 }
 
 /* What became of a MAD that was sent; a received one is always OK. */
@@ -212,7 +239,8 @@ struct mad_capture {
 	bool above_rmpp;	/* as OpenSM has it, whatever its RMPP header
 				 * says; else from the wire */
 	uint64_t thread;	/* of OpenSM's; 0 = not known, and then what a
-				 * sent response says of its completion is final */
+				 * sent response says of its completion is final;
+				 * MAD_THREAD_UNKNOWN: it is not */
 	enum mad_completion completion;
 	struct mad_peer peer;
 	struct mad_route route;

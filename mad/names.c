@@ -337,6 +337,35 @@ const char *sa_status_name(uint16_t status)
 	return name_of(common_statuses, COUNT(common_statuses), status);
 }
 
+static const char *find_name(const struct name *table, size_t n,
+			     const char *text, size_t len)
+{
+	for (size_t i = 0; i < n; i++)
+		if (equal(table[i].name, text, len))
+			return table[i].name;
+	return NULL;
+}
+
+const char *sa_status_find(const char *name, size_t len)
+{
+	const char *found = find_name(sa_statuses, COUNT(sa_statuses), name,
+				      len);
+
+	return found ? found : find_name(common_statuses,
+					 COUNT(common_statuses), name, len);
+}
+
+bool method_number(const char *name, size_t len, uint8_t *method)
+{
+	uint16_t number;
+
+	if (!number_of(methods, COUNT(methods), name, len, &number) &&
+	    !number_of(sa_methods, COUNT(sa_methods), name, len, &number))
+		return false;
+	*method = (uint8_t)number;
+	return true;
+}
+
 bool class_number(const char *name, size_t len, uint8_t *mgmt_class)
 {
 	uint16_t number;
@@ -378,4 +407,46 @@ bool attribute_number(uint8_t mgmt_class, const char *name, size_t len,
 const char *class_names_accepted(void)
 {
 	return class_list + 2;	/* without the first ", " */
+}
+
+/* The tables are ours: all of them have room. */
+static void list_add(char *list, const char *name)
+{
+	if (*list)
+		strcat(list, ", ");
+	strcat(list, name);
+}
+
+static void list_names(char *list, const struct name *table, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		list_add(list, table[i].name);
+}
+
+void method_names_accepted(char list[NAMES_LIST_MAX])
+{
+	*list = '\0';
+	list_names(list, methods, COUNT(methods));
+	list_names(list, sa_methods, COUNT(sa_methods));
+}
+
+void sa_status_names_accepted(char list[NAMES_LIST_MAX])
+{
+	*list = '\0';
+	list_names(list, common_statuses, COUNT(common_statuses));
+	list_names(list, sa_statuses, COUNT(sa_statuses));
+}
+
+void attribute_names_accepted(uint8_t mgmt_class, char list[NAMES_LIST_MAX])
+{
+	*list = '\0';
+	if (mgmt_class == CLASS_SUBN_ADM) {
+		for (size_t i = 0; i < sa_attributes_count; i++)
+			list_add(list, sa_attributes[i].name);
+		return;
+	}
+	list_names(list, common_attributes, COUNT(common_attributes));
+	for (size_t i = 0; i < COUNT(attributes); i++)
+		if (attributes[i].mgmt_class == mgmt_class)
+			list_names(list, attributes[i].names, attributes[i].n);
 }

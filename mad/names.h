@@ -34,7 +34,22 @@ bool class_number(const char *name, size_t len, uint8_t *mgmt_class);
 bool attribute_number(uint8_t mgmt_class, const char *name, size_t len,
 		      uint16_t *attr_id);
 
+/* Of any class: "Get", "GetTableResp", ... */
+bool method_number(const char *name, size_t len, uint8_t *method);
+
+/* The string that sa_status_name() returns for such a status, or NULL. */
+const char *sa_status_find(const char *name, size_t len);
+
 /* The class names that class_number() takes, for error messages. */
 const char *class_names_accepted(void);
+
+/*
+ * The same for the others: names with ", " between, in a caller's buffer of
+ * NAMES_LIST_MAX bytes.
+ */
+enum { NAMES_LIST_MAX = 2048 };
+void method_names_accepted(char list[NAMES_LIST_MAX]);
+void sa_status_names_accepted(char list[NAMES_LIST_MAX]);
+void attribute_names_accepted(uint8_t mgmt_class, char list[NAMES_LIST_MAX]);
 
 #endif /* OSMSNOOP_NAMES_H */

@@ -153,12 +153,6 @@ static size_t notice_len(const struct sa_request *q)
 	return q->rec_len < NOTICE_SIZE ? q->rec_len : NOTICE_SIZE;
 }
 
-static bool is_table_method(uint8_t method)
-{
-	return method == METHOD_GET_TABLE || method == METHOD_GET_MULTI ||
-	       method == METHOD_GET_TRACE_TABLE;
-}
-
 /* A name, or the number when there is none. */
 static void name_or_hex(struct json *j, const char *key, const char *name,
 			uint64_t number, int digits)
@@ -257,14 +251,6 @@ static void sa_json(struct json *j, const struct sa_record *sa,
 		jw_bool(j, "capture_lost", true);
 	if (sa->evicted)
 		jw_bool(j, "evicted", true);
-}
-
-/* For class 0x81 without the direction bit. */
-static uint16_t mad_status(const uint8_t *mad)
-{
-	uint16_t status = mad_get16(mad + MAD_STATUS);
-
-	return mad[MAD_CLASS] == CLASS_SUBN_DIR ? status & 0x7fff : status;
 }
 
 /* The initial path "0,1,10"; false when the MAD does not hold it all. */
@@ -507,7 +493,7 @@ static void sa_line(struct words *w, const struct sa_record *sa,
 	words_add(w, " -> ");
 	switch (sa->outcome) {
 	case SA_ANSWERED:
-		add_answer(w, sa, is_table_method(q.method));
+		add_answer(w, sa, mad_is_table_method(q.method));
 		break;
 	case SA_UNANSWERED:
 		words_add(w, "no answer: %s%s", reason_words(sa->reason),
@@ -662,6 +648,38 @@ size_t record_line(const struct record *r, char *buf, size_t size)
 		stop_line(&w, &r->stop);
 		break;
 	}
+	return w.len;
+}
+
+static void sa_brief(struct words *w, const struct sa_record *sa)
+{
+	char method[NAME_TEXT_MAX], attribute[NAME_TEXT_MAX];
+	char status[NAME_TEXT_MAX];
+	struct sa_request q;
+
+	read_request(&q, sa);
+	add_requester(w, &sa->requester);
+	words_add(w, " %s %s ",
+		  name_or_number(method_name(CLASS_SUBN_ADM, q.method),
+				 q.method, 2, method),
+		  name_or_number(attribute_name(CLASS_SUBN_ADM, q.attr_id),
+				 q.attr_id, 4, attribute));
+	if (sa->has_response)
+		words_add(w, "%s", name_or_number(sa_status_name(sa->status),
+						  sa->status, 4, status));
+	else
+		words_add(w, "%s", sa_outcome_name(sa->outcome));
+}
+
+/* Their lines are short already. */
+size_t record_brief(const struct record *r, char *buf, size_t size)
+{
+	struct words w;
+
+	if (r->type != RECORD_SA)
+		return record_line(r, buf, size);
+	words_init(&w, buf, size);
+	sa_brief(&w, &r->sa);
 	return w.len;
 }
 

@@ -51,6 +51,7 @@ struct sa_record {
 	bool sent;		/* by OpenSM: a Report to a subscriber */
 	const uint8_t *mad;	/* the request's first bytes */
 	size_t len;		/* >= MAD_HDR_SIZE, MAD_SIZE at most */
+	uint16_t local_lid;	/* of OpenSM's port; 0 = not known */
 	bool sm_key_hidden;	/* it had an SM_Key, which is zeroed in `mad` */
 	enum sa_outcome outcome;
 	enum sa_reason reason;
@@ -59,6 +60,8 @@ struct sa_record {
 	uint32_t records;
 	uint32_t bytes;		/* of the response, as the vendor layer has it */
 	uint64_t latency_ns;
+	const uint8_t *answer;	/* the response, where it was kept; else NULL */
+	size_t answer_len;
 	uint32_t retries;
 	bool capture_lost;	/* unanswered, but captures were lost meanwhile */
 	bool evicted;		/* before its time: too many were outstanding */
@@ -74,6 +77,9 @@ struct trap_record {
 	const uint8_t *notice;
 	size_t len;
 	struct requester from;	/* who sent it; lid 0 = OpenSM itself */
+	const uint8_t *mad;	/* it came in; NULL where OpenSM has issued it */
+	size_t mad_len;		/* >= MAD_HDR_SIZE */
+	uint16_t local_lid;	/* of OpenSM's port; 0 = not known */
 	bool repressed;
 };
 
@@ -158,6 +164,9 @@ size_t record_json(const struct record *r, char *buf, size_t size);
  * ... -> OK, 84 us`. Cut to `size`, always ended by a NUL. Returns its length.
  */
 size_t record_line(const struct record *r, char *buf, size_t size);
+
+/* The same in short: who, what, outcome. */
+size_t record_brief(const struct record *r, char *buf, size_t size);
 
 const char *record_type_name(enum record_type type);
 const char *sa_outcome_name(enum sa_outcome outcome);

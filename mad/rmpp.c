@@ -108,6 +108,7 @@ struct transfer {
 	uint32_t window;	/* of the kernel, by its ACK; 0 = not known */
 	uint32_t segments;	/* seen */
 	uint32_t first_payload;	/* PayloadLength of segment 1 */
+	size_t cut;		/* bytes known up to the first cut; 0 = none */
 
 	uint8_t *data;
 	size_t len;
@@ -744,6 +745,8 @@ static enum rmpp_result deliver(struct rmpp *r, struct transfer *t,
 	} else if (cap->len < whole->len) {
 		whole->len = cap->len;
 	}
+	if (t->cut && t->cut < whole->len)
+		whole->len = t->cut;
 	if (t->sent) {
 		whole->time_ns = t->time_ns;
 		whole->mono_ns = t->mono_ns;
@@ -755,6 +758,19 @@ static enum rmpp_result deliver(struct rmpp *r, struct transfer *t,
 	drop_data(r, t);	/* early ones behind the end */
 	end(r, t, true, cap->mono_ns);
 	return RMPP_WHOLE;
+}
+
+/* Where in the message the bytes end that were captured of this segment. */
+static void note_cut(struct transfer *t, const struct segment *s)
+{
+	size_t len = s->cap->len, end = len;
+
+	if (s->number > 1 && len < s->offset)
+		len = s->offset;
+	if (s->number > 1)
+		end = len + (size_t)(s->number - 1) * (MAD_SIZE - s->offset);
+	if (!t->cut || end < t->cut)
+		t->cut = end;
 }
 
 static enum rmpp_result take(struct rmpp *r, struct transfer *t,
@@ -802,6 +818,23 @@ static enum rmpp_result take(struct rmpp *r, struct transfer *t,
 		move_to(r, t, ACTIVE);
 	touch(r, t, cap->mono_ns);
 	return RMPP_PART;
+}
+
+/* What is behind the cut is zero, and nobody will see it: see deliver(). */
+static enum rmpp_result take_cut(struct rmpp *r, struct transfer *t,
+				 const struct segment *s,
+				 struct mad_capture *whole, uint32_t *segments)
+{
+	struct mad_capture cap = *s->cap;
+	struct segment padded = *s;
+	uint8_t mad[MAD_SIZE] = { 0 };
+
+	note_cut(t, s);
+	memcpy(mad, cap.data, cap.len);
+	cap.data = mad;
+	cap.len = MAD_SIZE;
+	padded.cap = &cap;
+	return take(r, t, &padded, whole, segments);
 }
 
 /* More of a message that is whole or given up already. */
@@ -898,6 +931,9 @@ static enum rmpp_result put_data(struct rmpp *r, const struct mad_capture *cap,
 	}
 	if (!t)
 		t = begin(r, &key, cap);
+	if (cap->len < MAD_SIZE && r->opts.keep_cut &&
+	    !(s.number == 1 && s.is_last))
+		return take_cut(r, t, &s, whole, segments);
 	return take(r, t, &s, whole, segments);
 }
 

@@ -89,6 +89,14 @@ struct rmpp_options {
 	 */
 	uint64_t timeout_ns;
 
+	/*
+	 * A message of which segments were captured in part, as the plugin
+	 * writes those beyond its snap length, is whole all the same: `len`
+	 * is up to the first such place, `size` what it had. Else it is given
+	 * up (RMPP_CUT). One without a whole RMPP header is in any case.
+	 */
+	bool keep_cut;
+
 	/* Called from the functions below for each that is given up; it calls
 	 * none of them. May be NULL. */
 	void (*gone)(const struct rmpp_gone *gone, void *context);

@@ -97,7 +97,10 @@ struct entry {
 	struct told old;
 
 	struct answer answer;
+	uint8_t *kept;		/* its MAD, with keep_answers; else NULL */
+	size_t kept_len;
 
+	uint16_t local_lid;
 	uint16_t len;
 	uint8_t mad[MAD_SIZE];
 };
@@ -157,18 +160,10 @@ static void make_key(struct key *key, const struct mad_capture *cap,
 		(uint32_t)method << 16 | attr_id;
 }
 
-/* The method of the response to a request: Set is answered by a GetResp. */
-static uint8_t response_method(uint8_t method)
-{
-	if (method == METHOD_SET)
-		method = METHOD_GET;
-	return method | METHOD_RESPONSE;
-}
-
 /* The key of an SA transaction, by its request or by its response. */
 static void make_sa_key(struct key *key, const struct mad_capture *cap)
 {
-	uint8_t method = response_method(cap->data[MAD_METHOD]);
+	uint8_t method = mad_response_method(cap->data[MAD_METHOD]);
 	uint16_t attr_id = mad_get16(cap->data + MAD_ATTR_ID);
 	bool is_response = cap->data[MAD_METHOD] & METHOD_RESPONSE;
 
@@ -192,8 +187,16 @@ static void move_to(struct transactions *t, struct entry *e, enum state state)
 	e->state = state;
 }
 
+static void drop_answer(struct entry *e)
+{
+	free(e->kept);
+	e->kept = NULL;
+	e->kept_len = 0;
+}
+
 static void release(struct transactions *t, struct entry *e)
 {
+	drop_answer(e);
 	TAILQ_REMOVE(&t->lists[e->state], e, in_list);
 	LIST_REMOVE(e, in_bucket);
 	if (e->state == OUTSTANDING)
@@ -247,6 +250,7 @@ static void emit_sa(struct transactions *t, const struct entry *e,
 	sa->sent = e->sent;
 	sa->mad = e->mad;
 	sa->len = e->len;
+	sa->local_lid = e->local_lid;
 	sa->sm_key_hidden = e->sm_key_hidden;
 	sa->outcome = outcome;
 	sa->reason = reason;
@@ -257,6 +261,8 @@ static void emit_sa(struct transactions *t, const struct entry *e,
 		sa->records = e->answer.records;
 		sa->bytes = e->answer.bytes;
 		sa->latency_ns = elapsed(e->answer_ns, e->asked_ns);
+		sa->answer = e->kept;
+		sa->answer_len = e->kept_len;
 		t->stats.answered++;
 	} else if (outcome == SA_UNANSWERED) {
 		sa->capture_lost = t->loss_ns && t->loss_ns >= e->first_ns;
@@ -290,6 +296,7 @@ static void finish(struct transactions *t, struct entry *e,
 		   uint64_t now)
 {
 	emit_sa(t, e, outcome, reason);
+	drop_answer(e);
 	e->answered = outcome == SA_ANSWERED;
 	if (may_be_answered(t, e, now))
 		move_to(t, e, LINGERING);
@@ -324,6 +331,9 @@ static void finish_trap(struct transactions *t, struct entry *e,
 	if (r.trap.len > NOTICE_SMP_SIZE)
 		r.trap.len = NOTICE_SMP_SIZE;
 	r.trap.repressed = repressed;
+	r.trap.mad = e->mad;
+	r.trap.mad_len = e->len;
+	r.trap.local_lid = e->local_lid;
 	set_requester(t, &r.trap.from, &e->peer);
 	emit(t, &r);
 	release(t, e);
@@ -371,6 +381,7 @@ static void evict(struct transactions *t)
 static void fill(struct entry *e, const struct mad_capture *cap)
 {
 	e->peer = cap->peer;
+	e->local_lid = cap->route.local_lid;
 	e->sent = cap->sent;
 	e->above_rmpp = cap->above_rmpp;
 	e->time_ns = cap->time_ns;
@@ -558,13 +569,6 @@ static void put_request(struct transactions *t, const struct mad_capture *cap)
  * SA responses
  */
 
-static bool is_table_response(uint8_t method)
-{
-	method &= (uint8_t)~METHOD_RESPONSE;
-	return method == METHOD_GET_TABLE || method == METHOD_GET_MULTI ||
-	       method == METHOD_GET_TRACE_TABLE;
-}
-
 /*
  * The bytes of SA records in a response. A message above RMPP has its size.
  * The first segment of many is always one MAD and has the whole message's
@@ -600,9 +604,9 @@ static uint32_t count_records(const struct mad_capture *cap, uint16_t status)
 
 	if (status)
 		return 0;
-	if (!is_table_response(method))
-		return method == response_method(METHOD_GET) ||
-		       method == response_method(METHOD_DELETE);
+	if (!mad_is_table_method(method))
+		return method == mad_response_method(METHOD_GET) ||
+		       method == mad_response_method(METHOD_DELETE);
 	if (cap->len < SA_ATTR_OFFSET + 2)
 		return 0;
 	offset = mad_get16(cap->data + SA_ATTR_OFFSET);
@@ -680,6 +684,20 @@ static bool same_answer(const struct answer *a, const struct answer *b)
 	       a->bytes == b->bytes;
 }
 
+/* Without memory for it there is a record without it. */
+static void keep_answer(const struct transactions *t, struct entry *e,
+			const struct mad_capture *cap)
+{
+	drop_answer(e);
+	if (!t->opts.keep_answers)
+		return;
+	e->kept = malloc(cap->len);
+	if (!e->kept)
+		return;
+	memcpy(e->kept, cap->data, cap->len);
+	e->kept_len = cap->len;
+}
+
 /*
  * Every response is in some record. Answers to the copies that a transaction
  * counts are part of it when it was reported as answered, and the same was
@@ -697,6 +715,7 @@ static void take_further(struct transactions *t, struct entry *e,
 	} else if (!same_answer(&answer, &e->answer)) {
 		e->answer = answer;
 		e->answer_ns = cap->mono_ns;
+		keep_answer(t, e, cap);
 		emit_sa(t, e, SA_ANSWERED, SA_REASON_NONE);
 	}
 }
@@ -717,8 +736,10 @@ static void take_old_answer(struct transactions *t, struct entry *e,
 	before.time_ns = e->old.time_ns;
 	before.asked_ns = e->old.asked_ns;
 	before.retries = e->old.retries;
+	before.kept = NULL;
 	take_further(t, &before, cap);
 	e->old.answer = before.answer;
+	drop_answer(&before);
 }
 
 static void take_late_answer(struct transactions *t, struct entry *e,
@@ -746,6 +767,7 @@ static void take_answer(struct transactions *t, struct entry *e,
 	e->answer_ns = cap->mono_ns;
 	e->answer_thread = cap->thread;
 	e->answer = answer_of(cap);
+	keep_answer(t, e, cap);
 	if (cap->sent && cap->thread)
 		move_to(t, e, HELD);
 	else
@@ -944,7 +966,7 @@ static void release_held_of(struct transactions *t,
 {
 	struct entry *e, *next;
 
-	if (!cap->thread || (cap->sent && cap->completion != MAD_OK))
+	if (!cap->thread || cap->thread == MAD_THREAD_UNKNOWN || (cap->sent && cap->completion != MAD_OK))
 		return;
 	for (e = TAILQ_FIRST(&t->lists[HELD]); e; e = next) {
 		next = TAILQ_NEXT(e, in_list);
@@ -1085,8 +1107,12 @@ fail:
 
 void transactions_free(struct transactions *t)
 {
+	size_t i;
+
 	if (!t)
 		return;
+	for (i = 0; i < t->used; i++)
+		free(t->entries[i].kept);
 	free(t->buckets);
 	free(t->entries);
 	free(t);

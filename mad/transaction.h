@@ -22,6 +22,7 @@ struct transactions_options {
 	size_t max;		/* outstanding at most; 0 = 65536 */
 	uint64_t unanswered_ns;	/* a request is reported after that; 0 = 5 s */
 	bool show_keys;
+	bool keep_answers;	/* for sa_record's `answer`; it allocates then */
 
 	/* Called for each record, from the functions below. The record and
 	 * all that it points to are valid only until it returns. */

@@ -13,7 +13,7 @@ fi
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT INT TERM
 number=0
-echo 1..13
+echo 1..15
 
 # is NAME EXPECTED ACTUAL
 is() {
@@ -63,6 +63,15 @@ is "no OpenSM below the prefix: configure fails" 1 $?
 is "and names the package" yes \
 	"$(grep -q 'missing Debian packages: libopensm-dev' "$tmp/log" &&
 		echo yes)"
+rm -f "$tmp/cache"
+
+# And so are tools, and libraries that pkg-config does not know.
+run PKG_CONFIG=false ac_cv_path_FLEX=no ac_cv_path_BISON=no \
+	ac_cv_header_pcap_pcap_h=no
+is "neither flex, bison nor libpcap: configure fails" 1 $?
+is "and names the packages" yes \
+	"$(grep -q 'missing Debian packages: libpcap-dev flex bison (' \
+		"$tmp/log" && echo yes)"
 rm -f "$tmp/cache"
 
 # From the worst place to the best, each beside those before it.

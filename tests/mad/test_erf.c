@@ -272,6 +272,41 @@ START_TEST(a_cut_message_has_all_its_segments)
 }
 END_TEST
 
+/* And is put together again, in any order, up to the cut. */
+START_TEST(a_cut_message_comes_back)
+{
+	static const size_t lens[] = { 24, 36, 56, 57, 200, 256, 300, 656, 999 };
+	size_t len = lens[_i / 2], i;
+	struct mad_capture cap = capture_of(CLASS_SUBN_ADM, 0x92, 0x11, 1000);
+	struct rmpp *r = rmpp_new(&(struct rmpp_options){ .keep_cut = true });
+	enum rmpp_result result = RMPP_NONE;
+	struct mad_capture segment, whole;
+	struct erf_note note;
+	uint32_t segments = 0;
+
+	cap.sent = true;
+	cap.len = len;
+	encode(&cap, NULL);
+	for (i = 0; i < n_packets; i++) {
+		ck_assert_int_ne(result, RMPP_WHOLE);
+		ck_assert_int_eq(decode(_i % 2 ? n_packets - 1 - i : i,
+					&segment, &note), ERF_MAD);
+		result = rmpp_put(r, &segment, &whole, &segments);
+	}
+	ck_assert_int_eq(result, RMPP_WHOLE);
+	ck_assert_uint_eq(segments, 5);
+	ck_assert_uint_eq(whole.size, 1000);
+	/* of the RMPP header all is known */
+	ck_assert_uint_eq(whole.len, len < RMPP_DATA_OFFSET ?
+				     RMPP_DATA_OFFSET : len);
+	if (len > RMPP_DATA_OFFSET)
+		ck_assert_mem_eq(whole.data + RMPP_DATA_OFFSET,
+				 message + RMPP_DATA_OFFSET,
+				 len - RMPP_DATA_OFFSET);
+	rmpp_free(r);
+}
+END_TEST
+
 START_TEST(names_come_along)
 {
 	char text[ERF_NAME_MAX];
@@ -533,6 +568,7 @@ int main(void)
 	tcase_add_test(tc, who_has_no_rmpp_is_not_cut_up);
 	tcase_add_test(tc, what_was_put_together_is_cut_up);
 	tcase_add_loop_test(tc, a_cut_message_has_all_its_segments, 0, 9);
+	tcase_add_loop_test(tc, a_cut_message_comes_back, 0, 18);
 	tcase_add_loop_test(tc, names_come_along, 0, ERF_NAME_MAX + 1);
 	tcase_add_loop_test(tc, losses_are_added_in_place, 0, 4);
 	tcase_add_loop_test(tc, the_reason_of_a_silence_comes_along, 0, 2);
