@@ -541,6 +541,8 @@ fabric_opensm_stop()
 	if ! fabric_wait_for 30 fabric_dead "$pid"; then
 		diag "OpenSM $1 did not end on ${2:-INT}"
 		fabric_opensm_ended "$1" && ended=yes
+		diag "$(tail -n 2 "$FABRIC_DIR/$1/stdout")" \
+			"$(grep -H . "/proc/$pid/task"/*/{comm,wchan,syscall})"
 		kill -s KILL "$pid"
 	fi
 	wait "$pid" 2>/dev/null || rc=$?

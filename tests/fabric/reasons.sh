@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Why a query gets no answer: each reason is produced for real, but for the
-# answer that cannot be sent (tests/clients/send_fail.c), and OpenSM's own log
-# is the measure. Repeated queries are one record.
+# Why a query gets no answer: each reason is produced for real, and OpenSM's own
+# log is the measure. Answers that cannot be sent come twice: chosen ones by a
+# double of the port (tests/clients/send_fail.c), and those that were under way
+# when the simulator is killed. Repeated queries are one record.
 #
 # check calls functions by name
 # shellcheck disable=SC2317
@@ -204,5 +205,31 @@ overload=$(became slow '.reason == "overload"' | awk '{ print $3 + 0 }')
 unknown=$(became slow '.reason == "unknown"' | awk '{ print $3 + 0 }')
 is $((overload + unknown)) "$dropped" 'as many records say so'
 check 'nearly always' test $((${unknown:-0} * 10)) -le "$dropped"
+fabric_ibsim_stop
+asked=()
+
+#
+# the port goes away while OpenSM answers
+#
+fabric_net 400
+fabric_ibsim
+fabric_plugin gone
+fabric_opensm gone Hca1 "${FABRIC_PLUGIN[@]}"
+fabric_client_bg Hca2 sa_client -k node -w 200 -d 30 -o /dev/null \
+	2>>"$FABRIC_DIR/sums"
+fabric_wait_for 20 fabric_recorded gone '.type == "sa"' 1000
+# what it has not read yet it answers in vain
+kill -s STOP "${FABRIC_SM[gone]}"
+sleep 0.3
+fabric_kill "$FABRIC_IBSIM_PID" KILL
+kill -s CONT "${FABRIC_SM[gone]}"
+wait "$FABRIC_CLIENT_PID"
+fabric_opensm_stop gone || diag "OpenSM gone did not end well"
+failed_sends=$(count gone 'ERR 5430: .* Method 0x81')
+check 'answers could not be sent' test "$failed_sends" -gt 0
+is "$(became gone '.outcome != "answered"')" \
+	"failed send_error $failed_sends" 'and each is one record'
+check 'a port that is gone: captured is what OpenSM counted' \
+	"$records" complete "$FABRIC_DIR/gone/trace"
 
 fabric_end
