@@ -22,7 +22,7 @@ traffic_large
 # What is looked at: the name here, and tshark's field.
 columns=(
 	number:frame.number malformed:_ws.malformed remark:_ws.expert.message
-	sent:erf.flags.cap lost:erf.lctr extension:erf.ehdr.types
+	sent:erf.flags.cap cut:erf.flags.trunc lost:erf.lctr extension:erf.ehdr.types
 	vl:infiniband.lrh.vl slid:infiniband.lrh.slid dlid:infiniband.lrh.dlid
 	sgid:infiniband.grh.sgid dgid:infiniband.grh.dgid
 	dqp:infiniband.bth.destqp sqp:infiniband.deth.srcqp
@@ -102,9 +102,10 @@ well_formed()
 {
 	is "$(packets "malformed != \"\" && !($mistaken_trap)")" 0 \
 		"$1: tshark finds nothing malformed"
-	is "$(packets "remark != \"\" && !($mistaken_trap) && !($mistaken)")" \
-		0 "$1: nor anything to remark"
-	is "$(values "remark != \"\" && ($mistaken)" remark)" \
+	is "$(packets "remark != \"\" && !cut && !($mistaken_trap) && !($mistaken)")" \
+		0 "$1: nor anything to remark, but where a message is cut"
+	is "$(packets 'class == ""')" 0 "$1: it sees a MAD in each packet"
+	is "$(values "remark != \"\" && !cut && ($mistaken)" remark)" \
 		'Trailing stray characters' \
 		"$1: but for segments that begin within a record"
 }
