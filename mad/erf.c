@@ -104,9 +104,16 @@ static void add_name(struct packet *p, const struct erf_name *name)
 	}
 }
 
+/* `known` bytes of the MAD were captured. */
+static void add_cut(struct packet *p, size_t known)
+{
+	erf_of(p->bytes)[ERF_FLAGS] |= ERF_FLAG_TRUNCATED;
+	add_extension(p, EXT_CUT)[CUT_LEN] = (uint8_t)known;
+}
+
 /* What comes before the packet on the wire. */
 static void add_erf(struct packet *p, const struct mad_capture *cap,
-		    const struct erf_name *name, uint64_t lost)
+		    const struct erf_name *name, uint64_t lost, size_t known)
 {
 	uint8_t *erf = erf_of(p->bytes);
 	uint64_t seconds = cap->time_ns / 1000000000;
@@ -128,6 +135,8 @@ static void add_erf(struct packet *p, const struct mad_capture *cap,
 	add_note(p, cap);
 	if (lost > ERF_LCTR_MAX)
 		set_lost(add_extension(p, EXT_LOST), lost);
+	if (known < MAD_SIZE)
+		add_cut(p, known);
 	if (name)
 		add_name(p, name);
 }
@@ -189,26 +198,25 @@ static void add_bth_deth(struct packet *p, const struct mad_capture *cap)
 	p->at += BTH_SIZE + DETH_SIZE;
 }
 
-/* Headers and MAD are there, `cut` bytes of the MAD are not: the rest. */
-static size_t finish(struct packet *p, uint64_t time_ns, size_t cut)
+/* Headers and MAD are there: the rest. */
+static size_t finish(struct packet *p, uint64_t time_ns)
 {
 	uint8_t *erf = erf_of(p->bytes);
-	size_t captured, original, headers = ERF_HDR_SIZE;
+	size_t len, headers = ERF_HDR_SIZE;
 
 	if (erf[ERF_TYPE] & ERF_MORE)
 		do
 			headers += EXT_SIZE;
 		while (erf[headers - EXT_SIZE] & ERF_MORE);
-	if (!cut)
-		p->at += ICRC_SIZE + VCRC_SIZE;	/* zeroes */
-	captured = p->at - ERF_RECORD_HEADER;
-	original = captured + (cut ? cut + ICRC_SIZE + VCRC_SIZE : 0);
-	put16(erf + ERF_RLEN, (uint32_t)captured);
-	put16(erf + ERF_WLEN, (uint32_t)(original - headers));
+	memset(p->bytes + p->at, 0, ICRC_SIZE + VCRC_SIZE);
+	p->at += ICRC_SIZE + VCRC_SIZE;
+	len = p->at - ERF_RECORD_HEADER;
+	put16(erf + ERF_RLEN, (uint32_t)len);
+	put16(erf + ERF_WLEN, (uint32_t)(len - headers));
 	memcpy(p->bytes, &(struct pcap_record){
 		(uint32_t)(time_ns / 1000000000),
 		(uint32_t)(time_ns % 1000000000),
-		(uint32_t)captured, (uint32_t)original,
+		(uint32_t)len, (uint32_t)len,
 	}, ERF_RECORD_HEADER);
 	return p->at;
 }
@@ -275,13 +283,31 @@ static void set_rmpp(uint8_t *mad, const struct mad_capture *cap,
 	put32(mad + RMPP_PAYLOAD, (uint32_t)payload);
 }
 
+/* How many bytes of segment `number`, or of the MAD itself, were captured. */
+static size_t known_bytes(const struct mad_capture *cap,
+			  const struct cutting *c, uint32_t number)
+{
+	size_t from = c->offset + (number - 1) * c->room;
+
+	if (cap->len >= cap->size)
+		return MAD_SIZE;
+	if (!c->segments)
+		return cap->len < MAD_SIZE ? cap->len : MAD_SIZE;
+	/* of the RMPP header all is known */
+	if (cap->len < RMPP_DATA_OFFSET)
+		return RMPP_DATA_OFFSET;
+	if (cap->len <= from)
+		return cap->len < c->offset ? cap->len : c->offset;
+	return c->offset +
+	       (cap->len - from < c->room ? cap->len - from : c->room);
+}
+
 /*
  * Put bytes `from` to `from + want` of the message at `to`, as far as they
- * were captured; what lies behind its end is zero. Returns how many of the
- * `want` are known.
+ * were captured; the others, and what lies behind its end, are zero.
  */
-static size_t copy(uint8_t *to, const struct mad_capture *cap, size_t from,
-		   size_t want, bool show_keys)
+static void copy(uint8_t *to, const struct mad_capture *cap, size_t from,
+		 size_t want, bool show_keys)
 {
 	size_t got = 0;
 
@@ -291,32 +317,23 @@ static size_t copy(uint8_t *to, const struct mad_capture *cap, size_t from,
 	if (!show_keys)
 		keys_hide(cap->data, cap->len, to, from, got);
 	memset(to + got, 0, want - got);
-	return cap->len < cap->size ? got : want;
 }
 
-/* Segment `number`, or the MAD itself. Returns how many bytes are cut. */
-static size_t add_mad(struct packet *p, const struct mad_capture *cap,
-		      const struct cutting *c, uint32_t number, bool show_keys)
+/* Segment `number`, or the MAD itself. */
+static void add_mad(struct packet *p, const struct mad_capture *cap,
+		    const struct cutting *c, uint32_t number, bool show_keys)
 {
 	uint8_t *mad = p->bytes + p->at;
-	size_t known;
 
 	if (!c->segments) {
-		known = copy(mad, cap, 0, MAD_SIZE, show_keys);
+		copy(mad, cap, 0, MAD_SIZE, show_keys);
 	} else {
-		known = copy(mad, cap, 0, c->offset, show_keys);
-		if (known == c->offset)
-			known += copy(mad + c->offset, cap, c->offset +
-				      (number - 1) * c->room, c->room,
-				      show_keys);
-		else if (known < RMPP_DATA_OFFSET)
-			known = RMPP_DATA_OFFSET;
+		copy(mad, cap, 0, c->offset, show_keys);
+		copy(mad + c->offset, cap, c->offset + (number - 1) * c->room,
+		     c->room, show_keys);
 		set_rmpp(mad, cap, c, number);
 	}
-	p->at += known;
-	/* the CRCs behind it */
-	memset(mad + known, 0, ERF_PACKET_MAX - p->at);
-	return MAD_SIZE - known;
+	p->at += MAD_SIZE;
 }
 
 size_t erf_encode(const struct mad_capture *cap, const struct erf_name *name,
@@ -328,19 +345,19 @@ size_t erf_encode(const struct mad_capture *cap, const struct erf_name *name,
 	struct mad_capture first = *cap;
 	struct packet p;
 	uint32_t number = 1;
-	size_t cut;
 
 	if (!show_keys && cap->data[MAD_CLASS] == CLASS_SUBN_ADM &&
 	    cap->len >= SA_SM_KEY + 8 && mad_get64(cap->data + SA_SM_KEY))
 		first.sm_key_hidden = true;
 	do {
 		add_erf(&p, &first, number == 1 ? name : NULL,
-			number == 1 ? cap->lost : 0);
+			number == 1 ? cap->lost : 0,
+			known_bytes(cap, &c, number));
 		add_lrh(&p, cap);
 		add_grh(&p, cap);
 		add_bth_deth(&p, cap);
-		cut = add_mad(&p, cap, &c, number, show_keys);
-		if (!put(p.bytes, finish(&p, cap->time_ns, cut), context))
+		add_mad(&p, cap, &c, number, show_keys);
+		if (!put(p.bytes, finish(&p, cap->time_ns), context))
 			return number - 1;
 	} while (number++ < c.segments);
 	return number - 1;

@@ -8,8 +8,8 @@
  * The headers around a MAD are made up from what is known of it. What they
  * have no room for stands in extension headers of the ERF record, and only
  * where there is something to say, so that most records have none: how a send
- * failed, why OpenSM is silent, that an SM_Key was zeroed, what was lost when it is more than the
- * loss counter holds, a node's name. Readers that do not know them skip them.
+ * failed, why OpenSM is silent, that an SM_Key was zeroed, what was lost when it
+ * is more than the loss counter holds, a node's name, where a MAD was cut. Readers that do not know them skip them.
  *
  * Sources: Endace ERF types (wiretap/erf_record.h, FIELD_NOTES), IBA 1.4
  * chapters 7.7 (LRH), 8.3 (GRH), 9.2 (BTH), 9.3.1 (DETH), 13.6 (RMPP).
@@ -47,8 +47,9 @@ void erf_file_header(uint8_t header[ERF_FILE_HEADER]);
  * zeroed (keys.h) unless `show_keys`. Returns how many packets there were. The
  * bytes are valid until `put` returns; a false from `put` ends it.
  *
- * Of a message that was cut, the packets of segments that were not captured
- * end with the headers that are known, and their original length says so.
+ * What was cut is zero, and the ERF record has the flag for truncated records
+ * and says how much there is. It could end with what there is, as pcap has it,
+ * but tshark takes a packet that is shorter than its LRH says for malformed.
  */
 size_t erf_encode(const struct mad_capture *cap, const struct erf_name *name,
 		  bool show_keys,

@@ -61,6 +61,7 @@ static const uint8_t *take(struct rest *r, size_t len)
 /* What the extension headers say; others' are skipped. */
 struct extensions {
 	const uint8_t *note;
+	const uint8_t *cut;
 	uint64_t lost;
 	size_t name_len;	/* so far */
 };
@@ -77,6 +78,9 @@ static bool read_extensions(struct rest *r, uint8_t more,
 		switch (ext[0] & ~ERF_MORE) {
 		case EXT_NOTE:
 			e->note = ext;
+			break;
+		case EXT_CUT:
+			e->cut = ext;
 			break;
 		case EXT_LOST:
 			e->lost = mad_get64(ext) & ~(0xffull << 56);
@@ -172,14 +176,15 @@ static bool read_headers(struct rest *r, struct mad_capture *cap,
 	return from->qpn <= 1 || to->qpn <= 1;
 }
 
-/* From the LRH on. */
-static enum erf_kind read_packet(struct rest *r, struct mad_capture *cap,
+/* From the LRH on. No more than `known` bytes of the MAD are such. */
+static enum erf_kind read_packet(struct rest *r, size_t known,
+				 struct mad_capture *cap,
 				 struct erf_note *note)
 {
 	if (!read_headers(r, cap, &note->local))
 		return ERF_OTHER;
 	cap->data = r->p;
-	cap->len = r->len < MAD_SIZE ? r->len : MAD_SIZE;
+	cap->len = r->len < known ? r->len : known;
 	cap->size = MAD_SIZE;
 	if (r->len + r->missing < MAD_SIZE || cap->len < MAD_HDR_SIZE)
 		return ERF_BROKEN;
@@ -222,7 +227,7 @@ enum erf_kind erf_decode(const uint8_t *packet, size_t len, size_t size,
 		cap->completion = MAD_ERROR;
 	if (e.note)
 		read_note(e.note, cap);
-	return read_packet(&r, cap, note);
+	return read_packet(&r, e.cut ? e.cut[CUT_LEN] : MAD_SIZE, cap, note);
 }
 
 enum erf_kind erf_decode_bare(const uint8_t *packet, size_t len, size_t size,
@@ -231,5 +236,5 @@ enum erf_kind erf_decode_bare(const uint8_t *packet, size_t len, size_t size,
 {
 	struct rest r = begin(packet, len, size, time_ns, cap, note);
 
-	return read_packet(&r, cap, note);
+	return read_packet(&r, MAD_SIZE, cap, note);
 }

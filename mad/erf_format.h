@@ -31,6 +31,7 @@ enum {
 	ERF_FLAG_SENT = 0x01,	/* interface 1 */
 	ERF_FLAG_INTERFACE = 0x03,
 	ERF_FLAG_VARYING = 0x04,
+	ERF_FLAG_TRUNCATED = 0x08,
 	ERF_FLAG_RX_ERROR = 0x10,
 };
 
@@ -56,6 +57,9 @@ enum {
 	NAME_GUID = 1,
 	NAME_TEXT = 9,
 	NAME_MAX_SIZE = NAME_TEXT + ERF_NAME_MAX,
+
+	EXT_CUT = 0x63,		/* the MAD is not whole: the next one */
+	CUT_LEN = 1,		/* bytes of it that are; the others are zero */
 };
 
 /* What stands for what in a note is part of the format. */
@@ -108,7 +112,7 @@ enum {
 
 	HEADERS_MAX = LRH_SIZE + GRH_SIZE + BTH_SIZE + DETH_SIZE,
 	RECORD_MAX = ERF_RECORD_HEADER + ERF_HDR_SIZE +
-		     (2 + (NAME_MAX_SIZE + EXT_ROOM - 1) / EXT_ROOM) * EXT_SIZE +
+		     (3 + (NAME_MAX_SIZE + EXT_ROOM - 1) / EXT_ROOM) * EXT_SIZE +
 		     HEADERS_MAX + MAD_SIZE + ICRC_SIZE + VCRC_SIZE,
 };
 

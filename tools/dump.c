@@ -17,24 +17,13 @@
 #include "show.h"
 
 enum {
-	EXIT_RUNTIME = 1,
-	EXIT_USAGE = 2,
 	LIDS = 65536,
 	BUFFER_SIZE = 1 << 18,
 };
 
-struct options {
-	const char *source;	/* of -i; NULL = INPUT_DEFAULT_SOCKET */
-	const char *read;
-	const char *write;
-	const char *node_name_map;
-	uint64_t count;		/* 0 = no end */
-	bool verbose, hex, json, quiet, no_names;
-};
-
 struct dump {
-	struct options opts;
-	struct expression *expression;
+	struct dump_options opts;
+	const struct expression *expression;
 	struct input *input;
 	struct pipeline *pipeline;
 	struct show show;
@@ -266,7 +255,7 @@ static bool read_all(struct dump *d)
 	return whole;
 }
 
-static struct input *open_input(const struct options *o)
+static struct input *open_input(const struct dump_options *o)
 {
 	char error[INPUT_ERROR_MAX];
 	struct input *in;
@@ -306,7 +295,7 @@ static bool wants_colour(void)
 	       strcmp(term, "dumb");
 }
 
-static int run(struct dump *d)
+static int run_pipeline(struct dump *d)
 {
 	int status = EXIT_RUNTIME;
 	bool well;
@@ -332,13 +321,30 @@ static int run(struct dump *d)
 		.colour = wants_colour(),
 	};
 	well = read_all(d);
-	if (!d->write_error)
+	if (!d->write_error && !d->opts.no_summary)
 		say_summary(d);
 	if (close_output(d) && well)
 		status = 0;
 out:
 	input_close(d->input);
 	pipeline_free(d->pipeline);
+	return status;
+}
+
+int dump_run(const struct dump_options *options, const struct expression *e)
+{
+	struct dump *d = calloc(1, sizeof(*d));
+	int status;
+
+	if (!d) {
+		fprintf(stderr, "osmsnoop: %s\n", strerror(errno));
+		return EXIT_RUNTIME;
+	}
+	d->opts = *options;
+	d->expression = e;
+	catch_signals();
+	status = run_pipeline(d);
+	free(d);
 	return status;
 }
 
@@ -399,7 +405,7 @@ static bool read_count(const char *text, uint64_t *count)
 }
 
 /* -1: go on. Else the exit status. */
-static int take_option(struct options *o, int c)
+static int take_option(struct dump_options *o, int c)
 {
 	switch (c) {
 	case 'i':
@@ -443,7 +449,7 @@ static int take_option(struct options *o, int c)
 	}
 }
 
-static int check_options(const struct options *o)
+static int check_options(const struct dump_options *o)
 {
 	if (o->read && o->source)
 		return refuse("-i and -r: there is one %s", "input");
@@ -511,8 +517,8 @@ static struct expression *read_expression(char **words, const char *others)
 
 int dump_main(int argc, char **argv, const char *others)
 {
-	struct options opts = { 0 };
-	struct dump *d;
+	struct dump_options opts = { 0 };
+	struct expression *e;
 	int c, status = -1;
 
 	while (status < 0 && (c = getopt_long(argc, argv, "i:r:w:c:vxjqnh",
@@ -522,21 +528,10 @@ int dump_main(int argc, char **argv, const char *others)
 		status = check_options(&opts);
 	if (status >= 0)
 		return status;
-	d = calloc(1, sizeof(*d));
-	if (!d) {
-		fprintf(stderr, "osmsnoop: %s\n", strerror(errno));
-		return EXIT_RUNTIME;
-	}
-	d->opts = opts;
-	d->expression = read_expression(argv + optind,
-					optind == 1 ? others : NULL);
-	if (d->expression) {
-		catch_signals();
-		status = run(d);
-	} else {
-		status = EXIT_USAGE;
-	}
-	expression_free(d->expression);
-	free(d);
+	e = read_expression(argv + optind, optind == 1 ? others : NULL);
+	if (!e)
+		return EXIT_USAGE;
+	status = dump_run(&opts, e);
+	expression_free(e);
 	return status;
 }

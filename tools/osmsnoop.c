@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "dump.h"
+#include "extcap.h"
 #include "stats.h"
 
 /* What is no subcommand is an option or a word of an expression. */
@@ -27,5 +28,7 @@ int main(int argc, char **argv)
 			strcat(names, ", ");
 		strcat(names, subcommands[i].name);
 	}
+	if (extcap_is_asked(argv))
+		return extcap_main(argc, argv);
 	return dump_main(argc, argv, names);
 }

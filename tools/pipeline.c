@@ -10,7 +10,9 @@
 
 /*
  * How long after an answer the capture of its failure may come: OpenSM's
- * vendor layer tells at once when it cannot send.
+ * vendor layer tells at once when it cannot send. And how much older a packet
+ * may be than one before it, since OpenSM's threads look at the clock before
+ * their captures get an order; more than that is a clock that was set back.
  */
 static const uint64_t hold_ns = 100000000;
 
@@ -116,7 +118,8 @@ void pipeline_put(struct pipeline *p, const struct mad_capture *cap,
 
 	if (cap->mono_ns > p->now_ns)
 		p->now_ns = cap->mono_ns;
-	c.mono_ns = p->now_ns;
+	if (cap->mono_ns + hold_ns < p->now_ns)
+		c.mono_ns = p->now_ns;
 	count(p, cap);
 	if (note->has_name)
 		node_names_tell(p->names, &cap->peer, &note->name);

@@ -253,7 +253,12 @@ static void show_data(const struct show *s, const uint8_t *mad, size_t len)
 	struct paragraph p;
 	size_t i, n;
 
-	if (len <= SMP_DATA)
+	/*
+	 * The data of an SMP that asks says nothing; libibmad complains of
+	 * it on standard error (a link width of 0).
+	 */
+	if (len <= SMP_DATA ||
+	    (mad_is_smp(mgmt_class) && mad[MAD_METHOD] == METHOD_GET))
 		return;
 	n = len - SMP_DATA < sizeof(data) ? len - SMP_DATA : sizeof(data);
 	if (mad_is_smp(mgmt_class)) {

@@ -245,11 +245,11 @@ START_TEST(what_was_put_together_is_cut_up)
 }
 END_TEST
 
-/* What was cut says so by its original length, and is there up to the cut. */
+/* What was cut says so, and is there up to the cut; its packets are whole. */
 START_TEST(a_cut_message_has_all_its_segments)
 {
 	static const size_t lens[] = { 24, 30, 56, 57, 200, 256, 300, 656, 999 };
-	size_t len = lens[_i], i, left, want;
+	size_t len = lens[_i], i, j, left, want;
 	struct mad_capture cap = capture_of(CLASS_SUBN_ADM, 0x92, 0x11, 1000);
 	struct mad_capture got;
 	struct erf_note note;
@@ -265,6 +265,12 @@ START_TEST(a_cut_message_has_all_its_segments)
 		if (len >= 56)
 			want += left < 200 ? left : 200;
 		ck_assert_uint_eq(got.len, want);
+		ck_assert_uint_eq(host32(packets[i].bytes + 8),
+				  host32(packets[i].bytes + 12));
+		ck_assert_int_eq(packets[i].bytes[ERF_RECORD_HEADER + 9] & 8,
+				 want < MAD_SIZE ? 8 : 0);
+		for (j = want; j < MAD_SIZE; j++)
+			ck_assert_uint_eq(got.data[j], 0);
 		if (left)
 			ck_assert_mem_eq(got.data + 56, message + 56 + i * 200,
 					 want - 56);

@@ -94,6 +94,13 @@ else
 	skip "-j" "no jq"
 fi
 
+# what asks has no data, of which libibmad would complain
+run -r "$story" -v attr NodeInfo and method Get
+is "-v: nothing of the data of an SMP that asks" 0 \
+	"$(grep -c NodeType <<<"$out")"
+run -r "$story" -v attr NodeInfo and method GetResp
+is "-v: but of the one that answers" 1 "$(grep -c NodeType <<<"$out")"
+
 # how many
 run -r "$story" -c 3
 is "-c 3: exit 0" 0 "$rc"

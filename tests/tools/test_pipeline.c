@@ -245,6 +245,31 @@ START_TEST(clocks_step_back)
 }
 END_TEST
 
+/* Nor is a latency longer for what another thread has captured meanwhile. */
+START_TEST(threads_overtake)
+{
+	struct captures c;
+	uint8_t mad[MAD_SIZE];
+	struct mad_capture cap;
+
+	captures_begin(&c, FORMAT_OURS);
+	cap = captures_mad(&c, mad, sizeof(mad), CLASS_SUBN_ADM, METHOD_GET,
+			   ATTR_PATH_RECORD, 7, 1);
+	captures_encode(&c, &cap, NULL);
+	c.now_ns = cap.time_ns + 90000;
+	put_request(&c, 8, 2);
+	cap.time_ns += 40000;
+	cap.sent = true;
+	mad[MAD_METHOD] |= METHOD_RESPONSE;
+	captures_encode(&c, &cap, NULL);
+	put_all(&c);
+	pipeline_flush(p, false);
+	ck_assert_uint_eq(n_records, 2);
+	ck_assert_str_eq(lines[0], "Get PathRecord from LID 7 -> OK, 40 us");
+	free(c.bytes);
+}
+END_TEST
+
 /* The response that could not be sent follows the one that was to be. */
 START_TEST(a_response_that_fails)
 {
@@ -372,6 +397,7 @@ int main(void)
 	tcase_add_test(tc, answers_are_kept_for_who_wants_them);
 	tcase_add_loop_test(tc, time_passes, 0, 2);
 	tcase_add_test(tc, clocks_step_back);
+	tcase_add_test(tc, threads_overtake);
 	tcase_add_test(tc, a_response_that_fails);
 	tcase_add_test(tc, an_end_that_is_none);
 	tcase_add_loop_test(tc, one_of_the_two, 0, 2);
