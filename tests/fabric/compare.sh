@@ -85,10 +85,10 @@ done
 traffic_large_end
 
 traffic_small
+declare -A snaplen=([show]=0 [hide]=1024)
 for keys in show hide; do
 	# long answers whole, and cut as they are by default
-	traffic_start $keys keys=$keys snaplen=$([ $keys = show ] && echo 0 ||
-		echo 1024)
+	traffic_start $keys keys=$keys snaplen="${snaplen[$keys]}"
 	traffic_changes $keys
 	fabric_opensm_stop sm || diag 'OpenSM did not end well'
 	compared $keys
