@@ -29,8 +29,8 @@ for format in 2 3; do
 	# shellcheck disable=SC2001
 	run -r "$tmp/story$format"
 	is "format $format says the same, without names and latencies" \
-		"$(sed 's/[0-9]* us//' <<<"$lines" | cut -c17-)" \
-		"$(sed 's/[0-9]* us//' <<<"$out" | cut -c17-)"
+		"$(echo "$lines" | sed 's/[0-9]* us//' | cut -c17-)" \
+		"$(echo "$out" | sed 's/[0-9]* us//' | cut -c17-)"
 done
 run -r "$tmp/story5" class sa
 is "without ERF's header the SA's transactions are there" 6 \
