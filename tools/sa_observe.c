@@ -227,14 +227,12 @@ int main(int argc, char **argv)
 		errx(1, "no vendor layer");
 	sa = osmv_bind_sa(vend, &pool, info.port_guid);
 	if (sa == OSM_BIND_INVALID_HANDLE)
-		errx(number['p'] ? 2 : 1, number['p'] ?
-		     "-p: none of what ibstat -p lists" :
-		     "no active InfiniBand port");
+		errx(number['p'] ? 2 : 1, "%s", number['p'] ?
+		     "-p: none of what ibstat -p lists" : "no active port");
 	h_snoop = osm_vendor_snoop_bind(vend, &info, &pool, on_mad, &pool);
 	if (h_snoop == OSM_BIND_INVALID_HANDLE)
 		errx(1, "cannot snoop: %s", osm_vendor_snoop_strerror());
-	ok = find_target(&vend->umad_port, cl_hton64(number['t']));
-	if (!ok)
+	if (!(ok = find_target(&vend->umad_port, cl_hton64(number['t']))))
 		warnx("no SM, or it does not know the target");
 	for (i = ok ? 4 * number['n'] : 0; i-- > 0;) {
 		ok &= ASK(USER_DEFINED, SERVICE(SET), &in.svc);

@@ -418,7 +418,7 @@ if [ ! -e /sys/class/infiniband ]; then
 	# without the simulator, too
 	"$program" >"$out/none" 2>"$out/none.err"
 	is "$? $(tail -n 1 "$out/none.err")" \
-		'1 sa_observe: no active InfiniBand port' \
+		'1 sa_observe: no active port' \
 		'a host without a port: exit 1'
 fi
 

@@ -13,6 +13,7 @@
 
 #include "clock.h"
 #include "erf.h"
+#include "filter_rows.h"
 #include "layout.h"
 #include "source.h"
 #include "stream.h"
@@ -251,6 +252,71 @@ static bool comes(void)
 		;
 	return n > 0;
 }
+
+/* As the plugin notes what filter_rows.h has of the vendor layer and below. */
+static enum mad_completion completion_of(int completion)
+{
+	switch (completion) {
+	case IB_SUCCESS:
+		return MAD_OK;
+	case IB_TIMEOUT:
+	case ETIMEDOUT:
+		return MAD_TIMEOUT;
+	case IB_CANCELED:
+	case ECANCELED:
+	case WC_FLUSH:
+		return MAD_CANCELED;
+	default:
+		return MAD_ERROR;
+	}
+}
+
+/* What is shorter than a header is in no packet, and passes no filter. */
+static void put_row(const struct row *row)
+{
+	struct mad_capture cap = capture_of(row->mad.mgmt_class, METHOD_GET);
+	uint8_t *bytes = row_mad(row);
+
+	cap.data = bytes;
+	cap.len = row->len;
+	cap.size = row->len < MAD_SIZE ? MAD_SIZE : row->len;
+	cap.sent = row->sent;
+	cap.completion = completion_of(row->completion);
+	if (row->len >= MAD_HDR_SIZE)
+		put(&cap);
+	free(bytes);
+}
+
+/* The stream's verdict on each row of the table is that of the filter. */
+START_TEST(filters_of_the_stream)
+{
+	enum { CLASS_LAST = 0x0f };
+	const struct row *row = &rows[_i];
+	const umad_filter_t filters[] = {
+		row->filter, { .mgmt_class = CLASS_LAST },
+	};
+	struct mad_capture last;
+	osm_snoop_stats_t stats;
+	bool passed = false;
+
+	info.p_filters = filters;
+	info.filter_count = 2;
+	both_begin();
+	put_row(row);
+	last = capture_of(CLASS_LAST, METHOD_GET);
+	put(&last);
+	for (;;) {
+		ck_assert(comes());
+		if (got.mad[MAD_CLASS] == CLASS_LAST)
+			break;
+		passed = true;
+	}
+	ck_assert_msg(passed == row->passes, "%s: should%s pass", row->rule,
+		      row->passes ? "" : " not");
+	source_end(&stats);
+	plugin_end();
+}
+END_TEST
 
 START_TEST(what_a_capture_has)
 {
@@ -544,6 +610,7 @@ int main(void)
 	tcase_add_test(tcase, not_permitted);
 	tcase_add_test(tcase, bad_arguments);
 	tcase_add_test(tcase, not_of_osmsnoop);
+	tcase_add_loop_test(tcase, filters_of_the_stream, 0, N_ROWS);
 	tcase_add_test(tcase, what_a_capture_has);
 	tcase_add_test(tcase, filters_and_flags);
 	tcase_add_test(tcase, segments);
