@@ -29,6 +29,7 @@ struct options {
 	enum top_column sort;	/* TOP_COLUMNS = not given */
 };
 
+/* Set once and never cleared, so that it does not matter in which thread. */
 static volatile sig_atomic_t stop;
 
 static void on_signal(int number)

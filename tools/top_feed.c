@@ -234,10 +234,8 @@ static void end_thread(struct top_feed *f)
 
 	do {
 		pthread_kill(f->thread, SIGTERM);
-		until = clock_timespec(clock_ns(CLOCK_MONOTONIC) +
-				       patience_ns);
-	} while (pthread_clockjoin_np(f->thread, NULL, CLOCK_MONOTONIC,
-				      &until) == ETIMEDOUT);
+		until = clock_timespec(clock_ns(CLOCK_REALTIME) + patience_ns);
+	} while (pthread_timedjoin_np(f->thread, NULL, &until) == ETIMEDOUT);
 }
 
 /*

@@ -9,6 +9,8 @@
 
 #include "top_view.h"
 
+enum { HELP_INDENT = 11 };
+
 /* One line that is being drawn. */
 struct line {
 	struct top_canvas *canvas;
@@ -351,6 +353,16 @@ static void draw_foot(struct line *l)
 	put_key(l, "c", "clear");
 }
 
+/* A line, as long as there is one. */
+static void put_help(struct line *l, const char *what, const char *text)
+{
+	if (l->y >= l->view->height)
+		return;
+	put(l, TOP_STRONG, "%-*s", HELP_INDENT, what);
+	put(l, TOP_PLAIN, "%s", text);
+	*l = next_line(l);
+}
+
 static void draw_help(struct line *l)
 {
 	static const struct {
@@ -364,21 +376,14 @@ static void draw_help(struct line *l)
 		{ "c", "clear: count from now on" },
 		{ "q", "quit" },
 	};
-	const struct top_view *v = l->view;
 	size_t i;
 
-	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		put(l, TOP_STRONG, "%-11s", keys[i].key);
-		put(l, TOP_PLAIN, "%s", keys[i].what);
-		*l = next_line(l);
-	}
-	for (i = 0; i < TOP_COLUMNS && l->y + 2 < v->height; i++) {
-		*l = i ? *l : next_line(l);
-		put(l, TOP_STRONG, "%-11s",
-		    top_column_title((enum top_column)i, 11));
-		put(l, TOP_PLAIN, "%s", top_column_help((enum top_column)i));
-		*l = next_line(l);
-	}
+	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		put_help(l, keys[i].key, keys[i].what);
+	put_help(l, "", "");
+	for (i = 0; i < TOP_COLUMNS; i++)
+		put_help(l, top_column_title((enum top_column)i, HELP_INDENT),
+			 top_column_help((enum top_column)i));
 }
 
 /*
@@ -475,7 +480,8 @@ bool top_view_arrange(struct top_view *v, const struct top_snapshot *s)
 		if (!*v->filter ||
 		    !fnmatch(pattern, s->rows[i].name, FNM_CASEFOLD))
 			v->rows[v->n++] = &s->rows[i];
-	qsort_r(v->rows, v->n, sizeof(*v->rows), by_column, v);
+	if (v->n)
+		qsort_r(v->rows, v->n, sizeof(*v->rows), by_column, v);
 	return true;
 }
 
