@@ -451,6 +451,19 @@ const struct sa_attribute *sa_attribute_find(uint16_t attr_id)
 	return NULL;
 }
 
+uint64_t sa_components(uint16_t attr_id, uint64_t mask)
+{
+	const struct sa_attribute *attr;
+	size_t i;
+
+	if (attr_id != ATTR_INFORM_INFO || mask)
+		return mask;
+	attr = sa_attribute_find(attr_id);
+	for (i = 0; i < attr->n_fields; i++)
+		mask |= UINT64_C(1) << attr->fields[i].component;
+	return mask;
+}
+
 size_t sa_attribute_size(uint16_t attr_id)
 {
 	const struct sa_attribute *attr = sa_attribute_find(attr_id);
@@ -532,6 +545,19 @@ uint64_t field_get(const struct sa_field *f, const uint8_t *rec)
 	return f->width < 64 ? value & ((UINT64_C(1) << f->width) - 1) : value;
 }
 
+void field_set(const struct sa_field *f, uint8_t *rec, uint64_t value)
+{
+	unsigned int i, bit = f->offset + f->width;
+
+	for (i = 0; i < f->width; i++, value >>= 1) {
+		bit--;
+		if (value & 1)
+			rec[bit / 8] |= (uint8_t)(0x80 >> bit % 8);
+		else
+			rec[bit / 8] &= (uint8_t)~(0x80 >> bit % 8);
+	}
+}
+
 static bool field_is_there(const struct sa_field *f, size_t len)
 {
 	return (size_t)f->offset + f->width <= len * 8;
@@ -562,13 +588,8 @@ static void hex_bytes(char hex[HEX_MAX], const struct sa_field *f,
 	*hex = '\0';
 }
 
-/*
- * The GIDs of a MultiPathRecord, source GIDs first. `first` becomes the
- * offset of this field's first one and `count` how many the record claims;
- * returns how many of them there are. False when the counts are cut off.
- */
-static bool find_gids(const struct sa_field *f, const uint8_t *rec,
-		      size_t len, size_t *first, size_t *count, size_t *there)
+bool field_find_gids(const struct sa_field *f, const uint8_t *rec, size_t len,
+		     size_t *first, size_t *count, size_t *there)
 {
 	size_t skip = 0;
 
@@ -589,7 +610,7 @@ static void gids_json(struct json *j, const struct sa_field *f,
 {
 	size_t first, count, there;
 
-	if (!find_gids(f, rec, len, &first, &count, &there)) {
+	if (!field_find_gids(f, rec, len, &first, &count, &there)) {
 		jw_null(j, f->name);
 		return;
 	}
@@ -663,7 +684,7 @@ static void add_gids(struct words *w, const struct sa_field *f,
 	size_t first, count, there;
 	char text[INET6_ADDRSTRLEN];
 
-	if (!find_gids(f, rec, len, &first, &count, &there)) {
+	if (!field_find_gids(f, rec, len, &first, &count, &there)) {
 		words_add(w, "?");
 		return;
 	}

@@ -52,6 +52,12 @@ const struct sa_attribute *sa_attribute_find(uint16_t attr_id);
 size_t sa_attribute_size(uint16_t attr_id);
 
 /*
+ * The components that a request with such a mask names. An InformInfo is
+ * subscribed to without a mask (IBA 15.2.5.12): all of it counts.
+ */
+uint64_t sa_components(uint16_t attr_id, uint64_t mask);
+
+/*
  * Write what `mask` names of the record at `rec` (`len` bytes, perhaps cut)
  * as one JSON object under `key`. A component that the table lacks appears
  * as "component_N": true, one that lies behind the cut as null. `attr` may be

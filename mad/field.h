@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * One field of a record, read and shown. Private to mad/: attributes.c has
+ * One field of a record, read and shown. Private to us: attributes.c has
  * the code and the table of SA attributes, trap.c describes the details of
  * notices by the same fields, names.c takes the attributes' names.
  */
@@ -44,6 +44,15 @@ void words_text(struct words *w, const void *text, size_t len, bool quoted);
 
 /* The value of a field of at most 64 bits that lies within the record. */
 uint64_t field_get(const struct sa_field *f, const uint8_t *rec);
+void field_set(const struct sa_field *f, uint8_t *rec, uint64_t value);
+
+/*
+ * The GIDs of a MultiPathRecord, source GIDs first. `first` becomes the
+ * offset of this field's first one, `count` how many the record claims, and
+ * `there` how many of them it has. False when the counts are cut off.
+ */
+bool field_find_gids(const struct sa_field *f, const uint8_t *rec, size_t len,
+		     size_t *first, size_t *count, size_t *there);
 
 /* One member of the object that is open in `j`; null behind the cut. */
 void field_json(struct json *j, const struct sa_field *f, const uint8_t *rec,

@@ -112,6 +112,18 @@ void jw_uint(struct json *j, const char *key, uint64_t value)
 	put_uint(j, value);
 }
 
+void jw_thousandths(struct json *j, const char *key, uint64_t value)
+{
+	char part[4] = ".000";
+
+	part[1] = (char)('0' + value / 100 % 10);
+	part[2] = (char)('0' + value / 10 % 10);
+	part[3] = (char)('0' + value % 10);
+	begin(j, key);
+	put_uint(j, value / 1000);
+	put(j, part, sizeof(part));
+}
+
 /* What JSON and a terminal take as it is; everything else needs a look. */
 static bool is_plain(uint8_t c)
 {

@@ -36,6 +36,7 @@ void jw_array_end(struct json *j);
 void jw_null(struct json *j, const char *key);
 void jw_bool(struct json *j, const char *key, bool value);
 void jw_uint(struct json *j, const char *key, uint64_t value);
+void jw_thousandths(struct json *j, const char *key, uint64_t value);	/* 1.234 */
 
 /* A string of ours, escaped all the same. NULL gives null. */
 void jw_string(struct json *j, const char *key, const char *value);

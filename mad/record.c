@@ -101,23 +101,6 @@ struct sa_request {
 	size_t rec_len;
 };
 
-/*
- * An InformInfo is subscribed to without a component mask (IBA 15.2.5.12):
- * all of it counts.
- */
-static uint64_t components_of(uint16_t attr_id, uint64_t mask)
-{
-	const struct sa_attribute *attr;
-	size_t i;
-
-	if (attr_id != ATTR_INFORM_INFO || mask)
-		return mask;
-	attr = sa_attribute_find(attr_id);
-	for (i = 0; i < attr->n_fields; i++)
-		mask |= UINT64_C(1) << attr->fields[i].component;
-	return mask;
-}
-
 static void read_request(struct sa_request *q, const struct sa_record *sa)
 {
 	const uint8_t *mad = sa->mad;
@@ -134,7 +117,7 @@ static void read_request(struct sa_request *q, const struct sa_record *sa)
 		q->has_mask = true;
 		q->mask = mad_get64(mad + SA_COMPONENT_MASK);
 	}
-	q->components = components_of(q->attr_id, q->mask);
+	q->components = sa_components(q->attr_id, q->mask);
 	q->rec = mad;
 	if (sa->len > SA_DATA) {
 		q->rec += SA_DATA;

@@ -14,15 +14,11 @@
 
 enum {
 	/* bytes of a notice */
-	NOTICE_TYPE = 0,	/* bit 7: generic, bits 6..0: the type */
 	NOTICE_PRODUCER = 1,	/* 24 bits; VendorID of a vendor's notice */
-	NOTICE_NUMBER = 4,	/* DeviceID of a vendor's notice */
 	NOTICE_ISSUER_LID = 6,
 	NOTICE_DETAILS = 10,
 	NOTICE_DETAILS_SIZE = 54,
 	NOTICE_ISSUER_GID = 64,
-
-	NOTICE_GENERIC = 0x80,
 
 	/* bytes of the details of trap 256 */
 	M_KEY_TRAP_METHOD = 6,
@@ -169,6 +165,13 @@ static const struct trap *find_trap(int number)
 		if (traps[i].number == number)
 			return &traps[i];
 	return NULL;
+}
+
+const char *trap_name(int number)
+{
+	const struct trap *trap = find_trap(number);
+
+	return trap ? trap->name : NULL;
 }
 
 static bool is_generic(const uint8_t *notice, size_t len)

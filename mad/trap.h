@@ -15,6 +15,10 @@ struct json;
 enum {
 	NOTICE_SIZE = 80,	/* with the issuer GID, as in a Report */
 	NOTICE_SMP_SIZE = 64,	/* without, as in an SMP */
+
+	NOTICE_TYPE = 0,	/* bit 7: generic, bits 6..0: the type */
+	NOTICE_NUMBER = 4,	/* DeviceID of a vendor's notice */
+	NOTICE_GENERIC = 0x80,
 };
 
 /*
@@ -32,6 +36,9 @@ size_t trap_text(char *buf, size_t size, const uint8_t *notice, size_t len,
 
 /* A generic notice's trap number, or -1 for a vendor's one or a cut one. */
 int trap_number(const uint8_t *notice, size_t len);
+
+/* "link state change"; NULL for a number without a name. */
+const char *trap_name(int number);
 
 /*
  * Where a key lies in the notice, in bytes from its start; false when there

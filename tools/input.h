@@ -12,6 +12,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "erf.h"
@@ -21,6 +22,16 @@
 enum { INPUT_ERROR_MAX = 1024 };
 
 struct input;
+
+struct input_stats {
+	uint64_t packets;
+	uint64_t mads;
+	uint64_t others;	/* packets that are no MADs */
+	uint64_t broken;	/* packets that say of themselves what cannot be */
+	uint64_t lost;		/* captures that the source had to leave out */
+	uint64_t bytes;		/* read, of `size` */
+	uint64_t size;		/* of a file; 0 = not known */
+};
 
 /* One thread at a time calls these. */
 struct input_reader {
@@ -33,16 +44,8 @@ struct input_reader {
 	 */
 	bool (*idle)(uint64_t quiet_ns, void *context);
 	void *context;
-};
-
-struct input_stats {
-	uint64_t packets;
-	uint64_t mads;
-	uint64_t others;	/* packets that are no MADs */
-	uint64_t broken;	/* packets that say of themselves what cannot be */
-	uint64_t lost;		/* captures that the source had to leave out */
-	uint64_t bytes;		/* read, of `size` */
-	uint64_t size;		/* of a file; 0 = not known */
+	/* After each piece of a file or stream; may be NULL. */
+	void (*progress)(const struct input_stats *stats, void *context);
 };
 
 /*
@@ -60,6 +63,12 @@ struct input *input_open_source(const char *source,
 struct input *input_open_fd(int fd, const char *name,
 			    const volatile sig_atomic_t *stop,
 			    char error[INPUT_ERROR_MAX]);
+/* The same where the first bytes have been read, to see what it is. */
+enum { INPUT_HEAD_MAX = 16 };
+struct input *input_open_begun(int fd, const char *name, const void *head,
+			       size_t head_len,
+			       const volatile sig_atomic_t *stop,
+			       char error[INPUT_ERROR_MAX]);
 void input_close(struct input *in);		/* NULL is well */
 
 /* More may come at any time: no file that has an end. */

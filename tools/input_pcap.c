@@ -34,6 +34,8 @@ struct pcap_input {
 	decode_fn *decode;
 	char *name;
 	int fd;
+	uint8_t head[INPUT_HEAD_MAX];	/* was read before */
+	size_t head_at, head_len;
 	bool at_end;		/* it ended by itself */
 	bool ended;		/* by the reader */
 	int error;		/* errno of a read that failed */
@@ -68,9 +70,18 @@ static bool wait_for_more(struct pcap_input *p)
 	return false;
 }
 
-static ssize_t stream_read(void *cookie, char *buf, size_t size)
+static ssize_t read_head(struct pcap_input *p, char *buf, size_t size)
 {
-	struct pcap_input *p = cookie;
+	const size_t rest = p->head_len - p->head_at;
+	const size_t n = rest < size ? rest : size;
+
+	memcpy(buf, p->head + p->head_at, n);
+	p->head_at += n;
+	return (ssize_t)n;
+}
+
+static ssize_t read_more(struct pcap_input *p, char *buf, size_t size)
+{
 	ssize_t n;
 
 	do {
@@ -82,8 +93,24 @@ static ssize_t stream_read(void *cookie, char *buf, size_t size)
 		p->error = errno;
 	else if (!n)
 		p->at_end = true;
+	return n;
+}
+
+static ssize_t stream_read(void *cookie, char *buf, size_t size)
+{
+	struct pcap_input *p = cookie;
+	const struct input_reader *reader = p->in.reader;
+	ssize_t n;
+
+	if (p->head_at < p->head_len)
+		n = read_head(p, buf, size);
 	else
+		n = read_more(p, buf, size);
+	if (n > 0) {
 		p->in.stats.bytes += (uint64_t)n;
+		if (reader && reader->progress)
+			reader->progress(&p->in.stats, reader->context);
+	}
 	return n;
 }
 
@@ -252,6 +279,14 @@ struct input *input_open_fd(int fd, const char *name,
 			    const volatile sig_atomic_t *stop,
 			    char error[INPUT_ERROR_MAX])
 {
+	return input_open_begun(fd, name, NULL, 0, stop, error);
+}
+
+struct input *input_open_begun(int fd, const char *name, const void *head,
+			       size_t head_len,
+			       const volatile sig_atomic_t *stop,
+			       char error[INPUT_ERROR_MAX])
+{
 	struct pcap_input *p = new_input(fd, name, stop, error);
 	struct stat st;
 	FILE *file;
@@ -260,6 +295,9 @@ struct input *input_open_fd(int fd, const char *name,
 		close(fd);
 		return NULL;
 	}
+	p->head_len = head_len < INPUT_HEAD_MAX ? head_len : INPUT_HEAD_MAX;
+	if (head_len)
+		memcpy(p->head, head, p->head_len);
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
 		p->in.stats.size = (uint64_t)st.st_size;
 	else

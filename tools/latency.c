@@ -1,72 +1,75 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "latency.h"
+#include "memory.h"
 
-/* Below LATENCY_OCTAVE each microsecond is a step. */
-static size_t step_of(uint64_t us)
+/* Values below LATENCY_STEPS are exact: they are the first octave. */
+static unsigned octave_of(uint64_t us)
 {
-	size_t octave, step;
-
-	if (us < LATENCY_OCTAVE)
-		return (size_t)us;
-	octave = 63 - (size_t)__builtin_clzll(us);
-	step = (octave - 2) * LATENCY_OCTAVE +
-	       ((us >> (octave - 3)) & (LATENCY_OCTAVE - 1));
-	return step < LATENCY_STEPS ? step : LATENCY_STEPS - 1;
+	if (us < LATENCY_STEPS)
+		return 0;
+	return 64 - LATENCY_STEPS_BITS - (unsigned)__builtin_clzll(us);
 }
 
-/* The last microsecond of a step. */
-static uint64_t end_of(size_t step)
+static unsigned shift_of(unsigned octave)
 {
-	size_t octave = step / LATENCY_OCTAVE + 2;
-
-	if (step < LATENCY_OCTAVE)
-		return step;
-	return ((uint64_t)(LATENCY_OCTAVE + step % LATENCY_OCTAVE + 1)
-		<< (octave - 3)) - 1;
-}
-
-/* Before a count runs over: old ones then weigh half of new ones. */
-static void halve(struct latency *l)
-{
-	size_t i;
-
-	l->n = 0;
-	for (i = 0; i < LATENCY_STEPS; i++) {
-		l->counts[i] /= 2;
-		l->n += l->counts[i];
-	}
+	return octave ? octave - 1 : 0;
 }
 
 void latency_add(struct latency *l, uint64_t us)
 {
-	if (l->n == UINT32_MAX)
-		halve(l);
-	l->counts[step_of(us)]++;
+	unsigned octave = octave_of(us);
+	unsigned step = us >> shift_of(octave) & (LATENCY_STEPS - 1);
+
+	if (octave >= LATENCY_OCTAVES) {
+		octave = LATENCY_OCTAVES - 1;
+		step = LATENCY_STEPS - 1;
+	}
+	if (!l->octaves[octave])
+		l->octaves[octave] = memory_get(LATENCY_STEPS,
+						sizeof(uint32_t));
+	l->octaves[octave][step]++;
 	l->n++;
 	if (us > l->max)
 		l->max = us;
 }
 
+/* The highest value that falls into a step. */
+static uint64_t end_of(unsigned octave, unsigned step)
+{
+	uint64_t first = step;
+
+	if (octave)
+		first += LATENCY_STEPS;
+	return ((first + 1) << shift_of(octave)) - 1;
+}
+
 uint64_t latency_percentile(const struct latency *l, unsigned percent)
 {
-	uint64_t rank = ((uint64_t)l->n * percent + 99) / 100, seen = 0, end;
-	size_t i;
+	uint64_t rank = (l->n * percent + 99) / 100, seen = 0, end;
+	unsigned octave, step;
 
-	/* the last step has no end */
-	for (i = 0; i < LATENCY_STEPS - 1; i++) {
-		seen += l->counts[i];
-		if (!seen || seen < rank)
+	for (octave = 0; octave < LATENCY_OCTAVES; octave++) {
+		if (!l->octaves[octave])
 			continue;
-		end = end_of(i);
-		return end < l->max ? end : l->max;
+		for (step = 0; step < LATENCY_STEPS; step++) {
+			seen += l->octaves[octave][step];
+			if (!seen || seen < rank)
+				continue;
+			end = end_of(octave, step);
+			return end < l->max ? end : l->max;
+		}
 	}
 	return l->max;
 }
 
 void latency_clear(struct latency *l)
 {
+	unsigned octave;
+
+	for (octave = 0; octave < LATENCY_OCTAVES; octave++)
+		free(l->octaves[octave]);
 	memset(l, 0, sizeof(*l));
 }

@@ -1,26 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * How long answers take, as percentiles: a histogram in steps of 1/8 of a
- * power of two, from 1 us to a minute. What it tells is at most 12.5 % too
- * high, and it takes the same memory whatever comes.
+ * How many took how long: counts in steps of 1/32 of a power of two, so that
+ * memory does not grow with what is counted, and every percentile is as exact
+ * as any other. Only powers of two that occur take memory.
  */
 #ifndef OSMSNOOP_LATENCY_H
 #define OSMSNOOP_LATENCY_H
 
 #include <stdint.h>
 
-enum { LATENCY_OCTAVE = 8, LATENCY_STEPS = 24 * LATENCY_OCTAVE };
+enum {
+	LATENCY_STEPS_BITS = 5,
+	LATENCY_STEPS = 1 << LATENCY_STEPS_BITS,
+	LATENCY_OCTAVES = 32,	/* up to 2^36 us, which is 19 hours */
+};
+
+/* What a percentile is off at most, and then it is too high. */
+#define LATENCY_ERROR (1.0 / LATENCY_STEPS)
 
 /* All zeroes is an empty one. */
 struct latency {
+	uint64_t n;
 	uint64_t max;		/* exact */
-	uint32_t n;		/* the sum of all counts */
-	uint32_t counts[LATENCY_STEPS];
+	uint32_t *octaves[LATENCY_OCTAVES];
 };
 
 void latency_add(struct latency *l, uint64_t us);
 
-/* Microseconds that `percent` of all do not exceed; 0 when there is none. */
+/* The least value that `percent` of all do not exceed; 0 when there is none. */
 uint64_t latency_percentile(const struct latency *l, unsigned percent);
 
 /* Makes it an empty one. */

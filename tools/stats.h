@@ -3,8 +3,8 @@
 #define OSMSNOOP_STATS_H
 
 /*
- * osmsnoop stats: a summary of JSON lines files that the plugin wrote. `argv`
- * holds what follows the word stats. Returns the exit status of the command.
+ * osmsnoop stats: a summary of traces and captures. `argv` holds what follows
+ * the word stats. Returns the exit status of the command.
  */
 int stats_main(int argc, char **argv);
 

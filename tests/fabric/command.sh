@@ -75,7 +75,7 @@ fabric_net 40 2
 fabric_ibsim
 sock=$FABRIC_DIR/sm/sock
 # a transaction that began before the reader came is known to the trace alone
-fabric_plugin sm unanswered=2
+fabric_plugin sm unanswered=2 capture="$FABRIC_DIR/sm/capture"
 fabric_opensm sm Hca1 "${FABRIC_PLUGIN[@]}" -c 'sweep_interval 0'
 # names are looked up every second
 sleep 2.2
@@ -137,6 +137,37 @@ is "$(jq -r 'select(.reason == "sm_key") | .requester.name' \
 is "$(jq -s 'map(.seq) == [range(1; length + 1)]' "$FABRIC_DIR/live")" true \
 	'seq has no gaps'
 
+# The summary of the trace is that of the capture, but for what OpenSM did, and
+# a microsecond here and there.
+sums()
+{
+	"$snoop" stats -j "$FABRIC_DIR/sm/$1" | jq -S '
+		del(.files, .records, .types, .first, .last) |
+		del(.. | .latency_us?) |
+		del(.traps[] | select(.trap_number < 68))'
+}
+near()
+{
+	local trace capture
+
+	trace=$("$snoop" stats -j "$FABRIC_DIR/sm/trace" |
+		jq -c '[.queries[] | .latency_us.p50, .latency_us.p99]')
+	capture=$("$snoop" stats -j "$FABRIC_DIR/sm/capture" |
+		jq -c '[.queries[] | .latency_us.p50, .latency_us.p99]')
+	diag "p50, p99: $trace $capture"
+	jq -en --argjson a "$trace" --argjson b "$capture" '
+		($a | length) > 4 and ($a | length) == ($b | length) and
+		([range($a | length) as $i | ($a[$i] // 0) - ($b[$i] // 0) |
+			fabs <= 1 + ($a[$i] // 0) / 16] | all)'
+}
+sums trace >"$FABRIC_DIR/one"
+sums capture >"$FABRIC_DIR/other"
+check 'osmsnoop stats: the same of trace and capture' same
+check 'which is something' jq -e '.sa.requests > 500 and
+	.reasons.sm_key == 1 and (.requesters | map(.name) | index("Hca6"))
+	and .sa.errors > 0' "$FABRIC_DIR/one"
+check 'and the latencies are near' near
+
 # whoever asks the plugin's tshark test, asks tshark of this file, too
 if command -v tshark >/dev/null; then
 	is "$(tshark -r "$FABRIC_DIR/file" -Y _ws.malformed 2>/dev/null)" '' \
@@ -148,6 +179,7 @@ fabric_ibsim_stop
 
 # Source kernel: the double knows what passes in a process of its own alone, so
 # that there is nothing to see; it opens, waits, and ends when it is told to.
+# shellcheck disable=SC2119 # no words: as it is
 fabric_double
 fabric_net 8
 fabric_ibsim

@@ -205,11 +205,11 @@ told()
 is "$(told .reports)" "$(sums '.direction == "sent"')" \
 	'osmsnoop stats counts Reports by themselves'
 is "$(told .sa)" "$(sums '.direction != "sent"')" 'and queries without them'
-is "$(jq '.queries | keys[] | select(test("Report "))' <<<"$stats")" '' \
+is "$(jq '.queries[] | select(.method == "Report")' <<<"$stats")" '' \
 	'nor are they among the queries'
 is "$(jq '[.requesters[].requests] | add == $s.sa.requests' \
 	--argjson s "$stats" <<<"$stats")" true 'or of a requester'
-is "$(jq '.reports | has("latency_us_max")' <<<"$stats")" true \
+is "$(jq '.reports.latency_us | has("max")' <<<"$stats")" true \
 	'but have a latency of their own'
 
 is "$(fabric_jq sm 'select(.type == "mad" and .class == "SubnDR" and

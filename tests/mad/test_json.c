@@ -278,6 +278,14 @@ START_TEST(test_numbers)
 	start(&j);
 	jw_uint(&j, NULL, 0);
 	check_written(&j, "0");
+
+	for (i = 0; i < 12000; i++) {
+		start(&j);
+		jw_thousandths(&j, NULL, (uint64_t)i);
+		snprintf(expected, sizeof(expected), "%d.%03d", i / 1000,
+			 i % 1000);
+		check_written(&j, expected);
+	}
 }
 END_TEST
 

@@ -49,7 +49,9 @@ static bool on_idle(uint64_t quiet_ns, void *context)
 	return true;
 }
 
-static const struct input_reader reader = { on_mad, on_idle, seen };
+static const struct input_reader reader = {
+	.mad = on_mad, .idle = on_idle, .context = seen,
+};
 
 static void set_up(void)
 {
@@ -232,6 +234,43 @@ START_TEST(files_that_are_corrupt)
 }
 END_TEST
 
+static unsigned progress_calls;
+static struct input_stats progress_last;
+
+static void on_progress(const struct input_stats *stats, void *context)
+{
+	ck_assert_ptr_eq(context, seen);
+	ck_assert_uint_gt(stats->bytes, progress_last.bytes);
+	progress_last = *stats;
+	progress_calls++;
+}
+
+/* Who has looked at the first bytes hands them over; they count. */
+START_TEST(reading_can_have_begun)
+{
+	const struct input_reader with_progress = {
+		.mad = on_mad, .context = seen, .progress = on_progress,
+	};
+	struct captures c = story(FORMAT_OURS);
+	struct input_stats stats;
+	struct input *in;
+	int fd = memfd_create("capture", MFD_CLOEXEC);
+
+	ck_assert_int_eq(write(fd, c.bytes, c.len), (ssize_t)c.len);
+	ck_assert_int_eq(lseek(fd, _i, SEEK_SET), _i);
+	in = input_open_begun(fd, "a file", c.bytes, (size_t)_i, &stop, error);
+	ck_assert_msg(in != NULL, "%s", error);
+	ck_assert(input_read(in, &with_progress, error));
+	input_get_stats(in, &stats);
+	input_close(in);
+	ck_assert_uint_eq(n_seen, c.packets);
+	ck_assert_uint_eq(stats.bytes, c.len);
+	/* what it takes to open it is before that */
+	ck_assert_uint_le(progress_calls, 1);
+	free(c.bytes);
+}
+END_TEST
+
 START_TEST(reading_can_end)
 {
 	struct captures c = story(FORMAT_OURS);
@@ -388,6 +427,7 @@ int main(void)
 	tcase_add_loop_test(tc, formats_of_others, 0, FORMATS);
 	tcase_add_loop_test(tc, files_that_are_cut, 0, FORMAT_MIXED);
 	tcase_add_loop_test(tc, files_that_are_corrupt, 0, FORMATS);
+	tcase_add_loop_test(tc, reading_can_have_begun, 0, INPUT_HEAD_MAX + 1);
 	tcase_add_test(tc, reading_can_end);
 	tcase_add_test(tc, directions_are_by_the_method);
 	tcase_add_loop_test(tc, a_socket_is_read_to_its_end, 0, 2);
