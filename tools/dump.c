@@ -468,50 +468,20 @@ static int check_options(const struct dump_options *o)
 	return -1;
 }
 
-/*
- * The words of the command line, with blanks between. The shell has taken away
- * the quotes around a name, which it needs where blanks are in it.
- */
-static char *join(char **words)
-{
-	size_t i, size = 1;
-	const char *quote;
-	char *text;
-
-	for (i = 0; words[i]; i++)
-		size += strlen(words[i]) + sizeof(" ''");
-	text = calloc(1, size);
-	for (i = 0; text && words[i]; i++) {
-		quote = "";
-		if (i && !strcmp(words[i - 1], "name") &&
-		    strpbrk(words[i], " ()<>=!"))
-			quote = strchr(words[i], '"') ? "'" : "\"";
-		sprintf(text + strlen(text), "%s%s%s%s", i ? " " : "", quote,
-			words[i], quote);
-	}
-	return text;
-}
-
 static struct expression *read_expression(char **words, const char *others)
 {
-	char error[EXPRESSION_ERROR_MAX], *text = join(words);
-	struct expression *e;
+	char error[EXPRESSION_ERROR_MAX];
+	struct expression *e = expression_of_words(words, error);
 	size_t len;
 
-	if (!text) {
-		fprintf(stderr, "osmsnoop: %s\n", strerror(errno));
-		return NULL;
-	}
-	e = expression_new(text, error);
 	if (!e) {
 		fprintf(stderr, "osmsnoop: %s\n", error);
 		/* it may have been meant for one */
 		len = *words ? strlen(*words) : 0;
 		if (others && error[0] == '\'' &&
-		    !strncmp(error + 1, text, len) && error[len + 1] == '\'')
+		    !strncmp(error + 1, *words, len) && error[len + 1] == '\'')
 			fprintf(stderr, "or a subcommand: %s\n", others);
 	}
-	free(text);
 	return e;
 }
 

@@ -690,6 +690,40 @@ static enum answer run(const struct expression *e, const struct subject *s)
 	return stack[0];
 }
 
+static char *join(char **words)
+{
+	size_t i, size = 1;
+	const char *quote;
+	char *text;
+
+	for (i = 0; words[i]; i++)
+		size += strlen(words[i]) + sizeof(" ''");
+	text = calloc(1, size);
+	for (i = 0; text && words[i]; i++) {
+		quote = "";
+		if (i && !strcmp(words[i - 1], "name") &&
+		    strpbrk(words[i], " ()<>=!"))
+			quote = strchr(words[i], '"') ? "'" : "\"";
+		sprintf(text + strlen(text), "%s%s%s%s", i ? " " : "", quote,
+			words[i], quote);
+	}
+	return text;
+}
+
+struct expression *expression_of_words(char **words,
+				       char error[EXPRESSION_ERROR_MAX])
+{
+	struct expression *e = NULL;
+	char *text = join(words);
+
+	if (text)
+		e = expression_new(text, error);
+	else
+		strcpy(error, strerror(errno));
+	free(text);
+	return e;
+}
+
 bool expression_matches(const struct expression *e, const struct record *r)
 {
 	struct subject s = { 0 };

@@ -29,6 +29,12 @@ enum { EXPRESSION_ERROR_MAX = 8192 };
  */
 struct expression *expression_new(const char *text,
 				  char error[EXPRESSION_ERROR_MAX]);
+/*
+ * The same of the words of a command line, a NULL after the last. The shell has
+ * taken away the quotes around a name, which it needs where blanks are in it.
+ */
+struct expression *expression_of_words(char **words,
+				       char error[EXPRESSION_ERROR_MAX]);
 void expression_free(struct expression *e);	/* NULL is well */
 
 /* Records of losses match always. */

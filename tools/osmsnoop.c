@@ -5,6 +5,7 @@
 #include "dump.h"
 #include "extcap.h"
 #include "stats.h"
+#include "top.h"
 
 /* What is no subcommand is an option or a word of an expression. */
 static const struct {
@@ -12,6 +13,7 @@ static const struct {
 	int (*main)(int argc, char **argv);
 } subcommands[] = {
 	{ "stats", stats_main },
+	{ "top", top_main },
 };
 
 enum { SUBCOMMANDS = sizeof(subcommands) / sizeof(subcommands[0]) };

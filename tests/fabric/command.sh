@@ -30,6 +30,20 @@ mads()
 		del(.seq, .time, .peer.port_guid, .peer.name)' "$1" | sort
 }
 
+# counted FILE: a line a requester, as the columns of top
+counted()
+{
+	jq -rs 'map(select(.type == "sa" and .direction != "sent")) |
+		group_by(.requester.lid)[] | [.[0].requester.lid,
+			.[0].requester.name, length,
+			(map(select(.outcome == "answered")) | length),
+			(map(select(.outcome == "unanswered")) | length),
+			(map(select(.outcome == "failed")) | length),
+			(map(select(.outcome == "answered" and
+				.status_code != 0)) | length),
+			(map(.retries) | add)] | join(" ")' "$1"
+}
+
 same()
 {
 	diff "$FABRIC_DIR/one" "$FABRIC_DIR/other" | head -n 4
@@ -70,7 +84,10 @@ cp "$FABRIC_DIR/sm/trace" "$FABRIC_DIR/before"
 live=$!
 "$snoop" -i "$sock" -w "$FABRIC_DIR/file" 2>"$FABRIC_DIR/file.err" &
 file=$!
-FABRIC_PIDS+=("$live" "$file")
+"$snoop" top -b -d 3600 -s lid -i "$sock" >"$FABRIC_DIR/top" \
+	2>"$FABRIC_DIR/top.err" &
+top=$!
+FABRIC_PIDS+=("$live" "$file" "$top")
 sleep 1
 
 fabric_client Hca3 sa_client -k mixed -n 500 -w 4 -t 30 \
@@ -86,7 +103,9 @@ wait "$live"
 is $? 0 'the stream ends well for who shows it'
 wait "$file"
 is $? 0 'and for who writes it'
-diag "$(cat "$FABRIC_DIR/live.err" "$FABRIC_DIR/file.err")"
+wait "$top"
+is $? 0 'and for who counts it'
+diag "$(cat "$FABRIC_DIR/live.err" "$FABRIC_DIR/file.err" "$FABRIC_DIR/top.err")"
 
 # what came after the readers did
 comm -13 <(transactions "$FABRIC_DIR/before") \
@@ -97,6 +116,10 @@ check 'live, the transactions are those of the trace' same
 "$snoop" -r "$FABRIC_DIR/file" -j >"$FABRIC_DIR/offline" 2>/dev/null
 transactions "$FABRIC_DIR/offline" >"$FABRIC_DIR/other"
 check 'offline, the transactions are those of the trace' same
+counted "$FABRIC_DIR/live" >"$FABRIC_DIR/one"
+awk '/^ *[0-9]+ Hca/ { print $1, $2, $4, $6, $7, $8, $9, $10 }' \
+	"$FABRIC_DIR/top" >"$FABRIC_DIR/other"
+check 'top counts these transactions, by requester' same
 latencies "$FABRIC_DIR/offline" >"$FABRIC_DIR/other"
 latencies "$FABRIC_DIR/sm/trace" >"$FABRIC_DIR/all"
 join -j 1 <(sed 's/ /:/' "$FABRIC_DIR/all" | sort) \

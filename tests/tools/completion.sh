@@ -22,6 +22,15 @@ is "the options are those of --help" \
 for option in $("$snoop" --help | sed -n 's/^  \(-[a-z]\),.*/\1/p'); do
 	has "$option" "^$option$" "$(complete_words -)"
 done
+is "the options of top are those of its --help" \
+	"$("$snoop" top --help | grep -o -e '-[a-z],' -e '--[a-z-]*' |
+		tr -d , | sort -u)" \
+	"$(complete_words top - | sort)"
+is "its columns are columns" "" \
+	"$(for column in $(complete_words top -s ''); do
+		"$snoop" top -r "$tmp/story" -s "$column" 2>&1 >/dev/null
+	done)"
+has "top takes expressions" '^attr$' "$(complete_words top at)"
 has "a subcommand" '^stats$' "$(complete_words st)"
 has "a word of an expression" '^attr$' "$(complete_words at)"
 is "its value" PathRecord "$(complete_words attr Path)"
@@ -39,7 +48,7 @@ for word in class method attr status; do
 done
 for word in $(complete_words ''); do
 	case $word in
-	stats) ;;
+	stats | top) ;;
 	sent | received | error)
 		"$snoop" -r "$tmp/story" "$word" >/dev/null 2>&1
 		is "$word stands alone" 0 $?

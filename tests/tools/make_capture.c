@@ -3,7 +3,7 @@
  * Writes a capture file of captures.h to standard output.
  *
  *	make_capture FORMAT	the story, in format 0 to 6
- *	make_capture many N	N PathRecord queries and their answers
+ *	make_capture many N [HOSTS]	N PathRecord queries and their answers
  */
 #include <stdio.h>
 
@@ -16,8 +16,8 @@ static void flush(struct captures *c)
 	c->len = 0;
 }
 
-/* A million requests in 8 s, from 1000 hosts. */
-static void make_many(struct captures *c, unsigned long n)
+/* A million requests in 8 s, from so many hosts. */
+static void make_many(struct captures *c, unsigned long n, unsigned long hosts)
 {
 	uint8_t mad[MAD_SIZE];
 	struct mad_capture cap;
@@ -26,7 +26,7 @@ static void make_many(struct captures *c, unsigned long n)
 	for (i = 0; i < n; i++) {
 		cap = captures_mad(c, mad, sizeof(mad), CLASS_SUBN_ADM,
 				   METHOD_GET, ATTR_PATH_RECORD,
-				   (uint16_t)(i % 1000 + 2), 0);
+				   (uint16_t)(i % hosts + 2), 0);
 		memcpy(mad + MAD_TID, &i, sizeof(i));
 		mad[SA_COMPONENT_MASK + 7] = 0x30;
 		captures_set16(mad + SA_DATA + 40, 4);
@@ -46,15 +46,16 @@ int main(int argc, char **argv)
 {
 	struct captures c;
 
-	if (argc == 3 && !strcmp(argv[1], "many")) {
+	if ((argc == 3 || argc == 4) && !strcmp(argv[1], "many")) {
 		captures_begin(&c, FORMAT_OURS);
-		make_many(&c, strtoul(argv[2], NULL, 10));
+		make_many(&c, strtoul(argv[2], NULL, 10),
+			  argc == 4 ? strtoul(argv[3], NULL, 10) : 1000);
 	} else if (argc == 2 && argv[1][0] >= '0' &&
 		   argv[1][0] < '0' + FORMATS && !argv[1][1]) {
 		captures_begin(&c, (enum captures_format)(argv[1][0] - '0'));
 		captures_story(&c);
 	} else {
-		fputs("usage: make_capture FORMAT | many N\n", stderr);
+		fputs("usage: make_capture FORMAT | many N [HOSTS]\n", stderr);
 		return 2;
 	}
 	flush(&c);
