@@ -8,7 +8,7 @@ set -u
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT INT TERM
 
-echo 1..2
+echo 1..3
 sed -n '/^#include <inttypes.h>/,/^\.Ed/p' \
 	"$top_srcdir/man/osm_vendor_snoop_bind.3" |
 	sed -e '/^\.Ed/d' -e 's/\\e/\\/g' >"$tmp/example.c"
@@ -40,3 +40,10 @@ case $libraries in
 	echo "# libosmvendor*: $libraries"
 	;;
 esac
+
+# it is to be read at one sitting
+if [ "$(wc -l <"$top_srcdir/tools/sa_observe.c")" -lt 250 ]; then
+	echo "ok 3 - sa_observe.c has less than 250 lines"
+else
+	echo "not ok 3 - sa_observe.c has less than 250 lines"
+fi
