@@ -402,9 +402,16 @@ static const struct sa_field multipath_record[] = {
 	HEX("service_id_56lsb", 21, 136, 56),
 };
 
+static const struct sa_field service_association_record[] = {
+	KEY("service_key", 0, 0, 128),
+	TEXT("service_name", 1, 128),
+};
+
 #define ATTRIBUTE(id, name, fields) \
 	{ id, name, true, fields, sizeof(fields) / sizeof(*(fields)) }
-/* Named by IBA, neither decoded here nor handled by OpenSM. */
+/* Not handled by OpenSM; and such that are not decoded here either. */
+#define FOREIGN(id, name, fields) \
+	{ id, name, false, fields, sizeof(fields) / sizeof(*(fields)) }
 #define NAME_ONLY(id, name) { id, name, false, NULL, 0 }
 
 /*
@@ -433,7 +440,8 @@ const struct sa_attribute sa_attributes[] = {
 	ATTRIBUTE(0x0038, "MCMemberRecord", mcmember_record),
 	NAME_ONLY(0x0039, "TraceRecord"),
 	ATTRIBUTE(0x003a, "MultiPathRecord", multipath_record),
-	NAME_ONLY(0x003b, "ServiceAssociationRecord"),
+	FOREIGN(0x003b, "ServiceAssociationRecord",
+		service_association_record),
 	NAME_ONLY(0x003c, "HierarchyInfoRecord"),
 	NAME_ONLY(0x003d, "CableInfoRecord"),
 	NAME_ONLY(0x003e, "PortInfoExtendedRecord"),

@@ -75,6 +75,18 @@ static bool is_table(uint8_t method)
 	       method != (METHOD_DELETE | METHOD_RESPONSE);
 }
 
+/*
+ * A segment of a message that nobody put together, with the header as it is on
+ * the wire: where records begin in it is not known.
+ */
+static bool is_later_segment(const uint8_t *head, size_t head_len)
+{
+	return head_len >= RMPP_SEGMENT + 4 &&
+	       head[RMPP_FLAGS] & RMPP_FLAG_ACTIVE &&
+	       head[RMPP_TYPE] == RMPP_DATA &&
+	       mad_get32(head + RMPP_SEGMENT) > 1;
+}
+
 static void hide_sa(const uint8_t *head, size_t head_len, const struct part *p)
 {
 	const struct sa_attribute *attr =
@@ -85,6 +97,8 @@ static void hide_sa(const uint8_t *head, size_t head_len, const struct part *p)
 	for (i = 0; attr && i < attr->n_fields; i++) {
 		if (attr->fields[i].kind != FIELD_KEY)
 			continue;
+		if (is_later_segment(head, head_len))
+			wipe(p, SA_DATA, SIZE_MAX - SA_DATA);
 		if (is_table(head[MAD_METHOD])) {
 			if (head_len >= SA_ATTR_OFFSET + 2)
 				stride = 8u * mad_get16(head + SA_ATTR_OFFSET);

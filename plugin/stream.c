@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -43,6 +44,8 @@ enum {
 	TAG_KICK,
 	EVENTS_MAX,
 };
+
+#define SAY_AGAIN_NS UINT64_C(60000000000)
 
 /*
  * What has been put is counted in packets and in the captures that they tell
@@ -87,7 +90,7 @@ struct stream {
 	dev_t dev;			/* of its file */
 	ino_t inode;
 	bool failed;			/* which was said */
-	bool full;			/* so was that */
+	uint64_t full_ns;		/* when that was said; 0 = never */
 	uint64_t look_ns;		/* when to look at it, or try again */
 	uint64_t turn_ns;		/* when the readers are to be served */
 	uint64_t arrivals;
@@ -327,7 +330,6 @@ static void drop(struct stream *s, struct client *c)
 	c->fd = -1;
 	c->chunk = NULL;
 	s->n_clients--;
-	s->full = false;
 	count_readers(s);
 }
 
@@ -343,13 +345,16 @@ static struct client *free_place(struct stream *s)
 
 static void refuse(struct stream *s, int fd)
 {
-	atomic_fetch_add(&s->refused, 1);
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t refused = atomic_fetch_add(&s->refused, 1) + 1;
+
 	close(fd);
-	if (!s->full)
-		sink_error(s->p_log, "5D32",
-			   "%s: a reader is turned away: %d read already, or there is no memory for more",
-			   s->address.sun_path, (int)s->n_clients);
-	s->full = true;
+	if (s->full_ns && now - s->full_ns < SAY_AGAIN_NS)
+		return;
+	s->full_ns = now;
+	sink_error(s->p_log, "5D32",
+		   "%s: a reader is turned away: %d read already, or there is no memory for more; %" PRIu64 " were so far",
+		   s->address.sun_path, (int)s->n_clients, refused);
 }
 
 /* From here on it gets everything, or is told what it does not get. */
@@ -388,13 +393,14 @@ static void welcome(struct stream *s, int fd)
 	pthread_mutex_unlock(&s->mutex);
 }
 
+/* Not for ever, however many come; those that are left wait a second at most. */
 static void accept_all(struct stream *s)
 {
-	int fd;
+	int fd, n;
 
 	if (s->listener < 0)
 		return;
-	for (;;) {
+	for (n = 0; n < BACKLOG; n++) {
 		fd = accept4(s->listener, NULL, NULL,
 			     SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd >= 0)

@@ -2,12 +2,14 @@
 #include <config.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "dump.h"
@@ -145,18 +147,46 @@ static bool is_closed(FILE *out)
 	return poll(&pfd, 1, 0) > 0 && pfd.revents & POLLERR;
 }
 
+/* Is it what is read? Then nothing would be left of it to read. */
+static bool is_input(const struct dump *d, const struct stat *out)
+{
+	const char *path = d->opts.read;
+	struct stat in;
+
+	return path && S_ISREG(out->st_mode) &&
+	       !(strcmp(path, "-") ? stat(path, &in) : fstat(0, &in)) &&
+	       in.st_dev == out->st_dev && in.st_ino == out->st_ino;
+}
+
+/* As the plugin's files: keys may be in it. NULL: it was said why not. */
+static FILE *open_file(const struct dump *d, const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0640);
+	const char *why = NULL;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st))
+		why = strerror(errno);
+	else if (is_input(d, &st))
+		why = "is what is read";
+	else if (S_ISREG(st.st_mode) && ftruncate(fd, 0))
+		why = strerror(errno);
+	if (!why)
+		return fdopen(fd, "w");
+	fprintf(stderr, "osmsnoop: %s: %s\n", path, why);
+	if (fd >= 0)
+		close(fd);
+	return NULL;
+}
+
 static bool open_output(struct dump *d)
 {
 	const char *path = d->opts.write;
 	uint8_t header[ERF_FILE_HEADER];
 
-	d->out = stdout;
-	if (path && strcmp(path, "-"))
-		d->out = fopen(path, "we");
-	if (!d->out) {
-		fprintf(stderr, "osmsnoop: %s: %s\n", path, strerror(errno));
+	d->out = path && strcmp(path, "-") ? open_file(d, path) : stdout;
+	if (!d->out)
 		return false;
-	}
 	if (!isatty(fileno(d->out)))
 		setvbuf(d->out, NULL, _IOFBF, BUFFER_SIZE);
 	if (path) {

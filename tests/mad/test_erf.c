@@ -420,6 +420,8 @@ START_TEST(keys_are_hidden)
 		{ CLASS_SUBN_ADM, 0x92, 0x12, 600,
 		  { 36, 60, 124, 188, 252 }, 8 },
 		{ CLASS_SUBN_ADM, 0x81, 0x18, 256, { 36, 68 }, 8 },
+		/* ServiceAssociationRecord, 16 bytes of key */
+		{ CLASS_SUBN_ADM, 2, 0x3b, 256, { 36, 56, 64 }, 8 },
 	};
 	struct mad_capture cap = capture_of(rows[_i].mgmt_class,
 					    rows[_i].method, rows[_i].attr_id,
@@ -456,6 +458,15 @@ START_TEST(keys_of_others)
 	message[SA_ATTR_OFFSET] = message[SA_ATTR_OFFSET + 1] = 0;
 	keys_hide(message, cap.size, message, 0, cap.size);
 	for (i = SA_DATA; i < 1000; i++)
+		ck_assert_uint_eq(message[i], 0);
+	/* nor where records begin in a later segment, as it is on the wire */
+	capture_of(CLASS_SUBN_ADM, 0x92, ATTR_SERVICE_RECORD, MAD_SIZE);
+	message[RMPP_TYPE] = RMPP_DATA;
+	message[RMPP_FLAGS] = RMPP_FLAG_ACTIVE;
+	message[RMPP_SEGMENT + 3] = 2;
+	message[SA_ATTR_OFFSET + 1] = 22;
+	keys_hide(message, MAD_SIZE, message, 0, MAD_SIZE);
+	for (i = SA_DATA; i < MAD_SIZE; i++)
 		ck_assert_uint_eq(message[i], 0);
 	/* a notice of trap 256 */
 	capture_of(CLASS_SUBN_LID, METHOD_TRAP, ATTR_NOTICE, MAD_SIZE);
@@ -578,7 +589,7 @@ int main(void)
 	tcase_add_loop_test(tc, names_come_along, 0, ERF_NAME_MAX + 1);
 	tcase_add_loop_test(tc, losses_are_added_in_place, 0, 4);
 	tcase_add_loop_test(tc, the_reason_of_a_silence_comes_along, 0, 2);
-	tcase_add_loop_test(tc, keys_are_hidden, 0, 10);
+	tcase_add_loop_test(tc, keys_are_hidden, 0, 11);
 	tcase_add_test(tc, keys_of_others);
 	tcase_add_loop_test(tc, hidden_keys_leave_a_sign, 0, 2);
 	tcase_add_test(tc, putting_can_end);

@@ -59,6 +59,10 @@ fails "no node name map" "$tmp/none: No such file" \
 	-r "$tmp/story" --node-name-map "$tmp/none"
 fails "a map in another format" "no node name map" \
 	-r "$tmp/story" --node-name-map "$tmp/story"
+cp "$tmp/story" "$tmp/same"
+fails "a file onto itself" "same: is what is read" -r "$tmp/same" \
+	-w "$tmp/same"
+is "which is as it was" "$(cksum <"$tmp/story")" "$(cksum <"$tmp/same")"
 fails "a full device" "/dev/full: No space left" -r "$tmp/story" \
 	-w /dev/full
 "$snoop" -r "$tmp/story" >/dev/full 2>"$tmp/err"
