@@ -288,8 +288,9 @@ check 'of which the server hears nothing' \
 
 serve $calm recv_ms=50
 client Hca4 -f -i -s 3 -s 3,0,0,1 multi 1000000
-is "$(snooped 0 3 4 8 | sed 's/sent 0 1 x[0-9]*/sent 0 1/')" \
-	'received 0 2 x1, received 0 4 x1, sent 0 1, sent 5 1 x1' \
+# how many windows go out before it leaves is a matter of time
+is "$(snooped 0 3 4 8 | sed -E 's/(received 0 2|sent 0 1) x[0-9]+/\1/g')" \
+	'received 0 2, received 0 4 x1, sent 0 1, sent 5 1 x1' \
 	'a sender that goes away is cancelled, the receiver sends ABORT'
 is "$(snooped 1 1)" '' 'what is cancelled is no error'
 serve_stop
