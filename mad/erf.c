@@ -143,17 +143,20 @@ static void add_erf(struct packet *p, const struct mad_capture *cap,
 
 static void add_lrh(struct packet *p, const struct mad_capture *cap)
 {
-	bool smp = mad_is_smp(cap->data[MAD_CLASS]);
-	uint32_t local = cap->route.local_lid, remote = cap->peer.lid;
+	const struct mad_route *r = &cap->route;
+	uint32_t local = r->local_lid, remote = cap->peer.lid;
+	uint8_t vl = mad_is_smp(cap->data[MAD_CLASS]) ? VL_SMP : 0;
 	size_t size = LRH_SIZE + BTH_SIZE + DETH_SIZE + MAD_SIZE + ICRC_SIZE;
 	uint8_t *lrh = p->bytes + p->at;
 
 	if (cap->peer.has_gid)
 		size += GRH_SIZE;
-	if (cap->data[MAD_CLASS] == CLASS_SUBN_DIR)
+	if (r->is_read)
+		vl = r->vl;
+	else if (cap->data[MAD_CLASS] == CLASS_SUBN_DIR)
 		local = remote = LID_PERMISSIVE;
-	lrh[LRH_VL] = smp ? VL_SMP << 4 : 0;
-	lrh[LRH_LNH] = (uint8_t)(cap->route.sl << 4 |
+	lrh[LRH_VL] = (uint8_t)(vl << 4);
+	lrh[LRH_LNH] = (uint8_t)(r->sl << 4 |
 				 (cap->peer.has_gid ? LNH_GRH : LNH_BTH));
 	put16(lrh + LRH_DLID, cap->sent ? remote : local);
 	put16(lrh + LRH_LENGTH, (uint32_t)size / 4);
@@ -162,6 +165,16 @@ static void add_lrh(struct packet *p, const struct mad_capture *cap)
 }
 
 /* Of our own GID, the GUID is known, and that both are of one subnet. */
+static void get_local_gid(uint8_t gid[16], const struct mad_capture *cap)
+{
+	if (cap->route.is_read) {
+		memcpy(gid, cap->route.local_gid, 16);
+		return;
+	}
+	memcpy(gid, cap->peer.gid, 8);
+	put64(gid + 8, cap->route.port_guid);
+}
+
 static void add_grh(struct packet *p, const struct mad_capture *cap)
 {
 	const struct mad_route *r = &cap->route;
@@ -169,8 +182,7 @@ static void add_grh(struct packet *p, const struct mad_capture *cap)
 
 	if (!cap->peer.has_gid)
 		return;
-	memcpy(local, cap->peer.gid, 8);
-	put64(local + 8, r->port_guid);
+	get_local_gid(local, cap);
 	put32(grh, (uint32_t)GRH_VERSION << 28 |
 		   (uint32_t)r->traffic_class << 20 |
 		   (r->flow_label & 0xfffff));
@@ -184,16 +196,18 @@ static void add_grh(struct packet *p, const struct mad_capture *cap)
 
 static void add_bth_deth(struct packet *p, const struct mad_capture *cap)
 {
-	uint32_t local = !mad_is_smp(cap->data[MAD_CLASS]);
+	const struct mad_route *r = &cap->route;
+	uint32_t qp = !mad_is_smp(cap->data[MAD_CLASS]);
+	uint32_t local = r->is_read ? r->local_qpn : qp;
 	uint32_t remote = cap->peer.qpn;
 	uint8_t *bth = p->bytes + p->at, *deth = bth + BTH_SIZE;
 
 	memset(bth, 0, BTH_SIZE + DETH_SIZE);
 	bth[BTH_OPCODE] = UD_SEND_ONLY;
 	bth[BTH_FLAGS] = BTH_MIGRATED;
-	put16(bth + BTH_PKEY, DEFAULT_PKEY);
+	put16(bth + BTH_PKEY, r->is_read ? r->p_key : DEFAULT_PKEY);
 	put24(bth + BTH_DEST_QP, cap->sent ? remote : local);
-	put32(deth + DETH_QKEY, local ? QP1_QKEY : 0);
+	put32(deth + DETH_QKEY, r->is_read ? r->q_key : qp ? QP1_QKEY : 0);
 	put24(deth + DETH_SRC_QP, cap->sent ? local : remote);
 	p->at += BTH_SIZE + DETH_SIZE;
 }

@@ -8,8 +8,9 @@
  * The headers around a MAD are made up from what is known of it. What they
  * have no room for stands in extension headers of the ERF record, and only
  * where there is something to say, so that most records have none: how a send
- * failed, why OpenSM is silent, that an SM_Key was zeroed, what was lost when it
- * is more than the loss counter holds, a node's name, where a MAD was cut. Readers that do not know them skip them.
+ * failed, why OpenSM is silent, that an SM_Key was zeroed, what was lost when
+ * it is more than the loss counter holds, a node's name, where a MAD was cut.
+ * Readers that do not know them skip them.
  *
  * Sources: Endace ERF types (wiretap/erf_record.h, FIELD_NOTES), IBA 1.4
  * chapters 7.7 (LRH), 8.3 (GRH), 9.2 (BTH), 9.3.1 (DETH), 13.6 (RMPP).

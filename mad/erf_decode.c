@@ -166,8 +166,14 @@ static bool read_headers(struct rest *r, struct mad_capture *cap,
 		 get24(bth + BTH_DEST_QP));
 	route->local_lid = local->lid;
 	route->sl = lrh[LRH_LNH] >> 4;
+	route->is_read = true;
+	route->vl = lrh[LRH_VL] >> 4;
+	route->p_key = mad_get16(bth + BTH_PKEY);
+	route->q_key = mad_get32(deth + DETH_QKEY);
+	route->local_qpn = local->qpn;
 	if (grh) {
 		route->port_guid = mad_get64(local->gid + 8);
+		memcpy(route->local_gid, local->gid, sizeof(local->gid));
 		route->traffic_class = (uint8_t)(mad_get32(grh) >> 20);
 		route->flow_label = mad_get32(grh) & 0xfffff;
 		route->hop_limit = grh[GRH_HOP_LIMIT];

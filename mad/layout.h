@@ -226,6 +226,14 @@ struct mad_route {
 	uint8_t hop_limit;	/* the next three with a GRH */
 	uint8_t traffic_class;
 	uint32_t flow_label;
+
+	/* What a packet that was read has, when `is_read`; else as usual. */
+	bool is_read;
+	uint8_t vl;
+	uint16_t p_key;
+	uint32_t q_key;
+	uint32_t local_qpn;
+	uint8_t local_gid[16];	/* with a GRH */
 };
 
 /* One captured MAD or message. Points to the bytes, owns nothing. */

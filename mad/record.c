@@ -480,8 +480,7 @@ static void sa_line(struct words *w, const struct sa_record *sa,
 		break;
 	case SA_UNANSWERED:
 		words_add(w, "no answer: %s%s", reason_words(sa->reason),
-			  sa->capture_lost ? " (or it was among the captures "
-			  "that were lost)" : "");
+			  sa->capture_lost ? " (or it was not captured)" : "");
 		break;
 	case SA_FAILED:
 		words_add(w, "failed: %s", reason_words(sa->reason));

@@ -63,7 +63,7 @@ struct sa_record {
 	const uint8_t *answer;	/* the response, where it was kept; else NULL */
 	size_t answer_len;
 	uint32_t retries;
-	bool capture_lost;	/* unanswered, but captures were lost meanwhile */
+	bool capture_lost;	/* unanswered, but not all was captured meanwhile */
 	bool evicted;		/* before its time: too many were outstanding */
 };
 

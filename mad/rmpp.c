@@ -136,6 +136,8 @@ struct rmpp {
 	struct transfer_list receives;	/* the one begun first is first */
 	uint8_t *whole;		/* the message that was handed out last */
 	size_t whole_room;
+	struct key failed;	/* whose segment failed last, */
+	uint32_t failed_number;	/* and which; 0 = none did */
 };
 
 /* What a DATA capture says of itself. */
@@ -849,17 +851,28 @@ static void take_late(struct rmpp *r, struct transfer *t, uint64_t now)
 		touch(r, t, now);
 }
 
-/* A segment that did not go out: the kernel gives up the message. */
+/*
+ * A segment that did not go out: the kernel gives up the message. With it fail
+ * those behind it that are underway; each is part of the same failure.
+ */
 static enum rmpp_result fail(struct rmpp *r, const struct mad_capture *cap)
 {
+	uint32_t number = 0;
 	struct transfer *t;
 	struct key key;
+	bool again;
 
 	make_key(&key, cap, true, cap->data[MAD_METHOD]);
 	t = find(r, &key);
 	if (t && t->state != OVER)
 		give_up(r, t, cap->mono_ns, RMPP_SEND_ERROR);
-	return RMPP_NONE;
+	if (cap->len >= RMPP_DATA_OFFSET)
+		number = mad_get32(cap->data + RMPP_SEGMENT);
+	again = r->failed_number && number > r->failed_number &&
+		!memcmp(r->failed.word, key.word, sizeof(key.word));
+	r->failed = key;
+	r->failed_number = number;
+	return again ? RMPP_PART : RMPP_NONE;
 }
 
 /* The number is not among what was captured. */

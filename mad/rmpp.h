@@ -137,7 +137,8 @@ void rmpp_free(struct rmpp *r);		/* NULL is well; reports nothing */
  *
  * RMPP_NONE: no RMPP in this MAD (class, flag), or it is no single MAD: what
  * the tap gives is whole already. Also a sent segment that completed in error:
- * its transfer is given up, and the capture tells of the failed send.
+ * its transfer is given up, and the capture tells of the failed send. Those
+ * behind it that fail next are RMPP_PART.
  *
  * RMPP_WHOLE: `whole` is the message, `segments` how many it came in. `whole`
  * is as `cap` but for the message and, if sent, the time. A received message

@@ -82,6 +82,7 @@ struct trace {
 	struct mad_counts opensm;
 	uint32_t opensm_last[4];	/* its counters, which wrap */
 	uint64_t too_short;
+	uint64_t lost;		/* before the next capture that is long enough */
 	uint64_t untapped;		/* as was said */
 	uint64_t losses_told[LOSSES];
 	uint64_t missing;		/* of OpenSM's own counts */
@@ -198,13 +199,16 @@ static void capture(osm_madw_t *p_madw, const osm_snoop_info_t *p_info,
 	struct mad_capture cap;
 
 	pthread_mutex_lock(&t->mutex);
+	t->lost += p_info->lost;
 	if (madw_capture(p_madw, p_info, &cap)) {
 		/* both are of this process, and note OpenSM's state */
 		if (p_info->source == OSM_SNOOP_SOURCE_TAP ||
 		    p_info->source == OSM_SNOOP_SOURCE_KERNEL)
 			fill_condition(t, &cap.condition, p_info->samples);
-		if (p_info->lost)
+		if (t->lost)
 			transactions_note_loss(t->transactions, cap.mono_ns);
+		cap.lost = t->lost;
+		t->lost = 0;
 		handle_capture(t, &cap);
 	} else {
 		t->too_short++;

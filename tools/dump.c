@@ -6,12 +6,12 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli.h"
 #include "dump.h"
 #include "expression.h"
 #include "input.h"
@@ -36,25 +36,6 @@ struct dump {
 	int write_error;	/* errno of the output */
 	bool named[LIDS];	/* in what is written */
 };
-
-static volatile sig_atomic_t stop;
-
-static void on_signal(int number)
-{
-	(void)number;
-	stop = 1;
-}
-
-static void catch_signals(void)
-{
-	/* without SA_RESTART: what waits is to end */
-	const struct sigaction end = { .sa_handler = on_signal };
-
-	sigaction(SIGINT, &end, NULL);
-	sigaction(SIGTERM, &end, NULL);
-	/* a closed pipe is an error of writing, and that is no error */
-	signal(SIGPIPE, SIG_IGN);
-}
 
 /*
  * Output
@@ -173,7 +154,7 @@ static FILE *open_file(const struct dump *d, const char *path)
 		why = strerror(errno);
 	if (!why)
 		return fdopen(fd, "w");
-	fprintf(stderr, "osmsnoop: %s: %s\n", path, why);
+	cli_complain("%s: %s", path, why);
 	if (fd >= 0)
 		close(fd);
 	return NULL;
@@ -206,9 +187,8 @@ static bool close_output(struct dump *d)
 		d->write_error = errno;
 	if (!d->write_error || d->write_error == EPIPE)
 		return true;
-	fprintf(stderr, "osmsnoop: %s: %s\n",
-		to_file ? d->opts.write : "standard output",
-		strerror(d->write_error));
+	cli_complain("%s: %s", to_file ? d->opts.write : "standard output",
+		     strerror(d->write_error));
 	return false;
 }
 
@@ -239,8 +219,7 @@ static bool on_idle(uint64_t quiet_ns, void *context)
 static void say_count(uint64_t n, const char *one, const char *many)
 {
 	if (n)
-		fprintf(stderr, "osmsnoop: %" PRIu64 " %s\n", n,
-			n == 1 ? one : many);
+		cli_complain("%" PRIu64 " %s", n, n == 1 ? one : many);
 }
 
 /* What a reader of the output cannot know from it. */
@@ -251,7 +230,7 @@ static void say_summary(const struct dump *d)
 
 	input_get_stats(d->input, &in);
 	pipeline_get_stats(d->pipeline, &p);
-	if (stop || input_is_live(d->input))
+	if (cli_stop || input_is_live(d->input))
 		fprintf(stderr, "%" PRIu64 " captured, %" PRIu64 " %s, %"
 			PRIu64 " lost\n", in.mads, d->shown,
 			d->opts.write ? "written" : "shown", in.lost);
@@ -277,11 +256,11 @@ static bool read_all(struct dump *d)
 	bool whole = input_read(d->input, &reader, error);
 
 	if (!d->done)
-		pipeline_flush(d->pipeline, stop || !whole);
+		pipeline_flush(d->pipeline);
 	/* before what is said of it */
 	flush(d);
 	if (!whole)
-		fprintf(stderr, "osmsnoop: %s\n", error);
+		cli_complain("%s", error);
 	return whole;
 }
 
@@ -291,12 +270,12 @@ static struct input *open_input(const struct dump_options *o)
 	struct input *in;
 
 	if (o->read)
-		in = input_open_file(o->read, &stop, error);
+		in = input_open_file(o->read, &cli_stop, error);
 	else
 		in = input_open_source(o->source ? o->source :
-				       INPUT_DEFAULT_SOCKET, &stop, error);
+				       INPUT_DEFAULT_SOCKET, &cli_stop, error);
 	if (!in)
-		fprintf(stderr, "osmsnoop: %s\n", error);
+		cli_complain("%s", error);
 	return in;
 }
 
@@ -313,7 +292,7 @@ static struct pipeline *open_pipeline(struct dump *d)
 	struct pipeline *p = pipeline_new(&options, error);
 
 	if (!p)
-		fprintf(stderr, "osmsnoop: %s\n", error);
+		cli_complain("%s", error);
 	return p;
 }
 
@@ -336,7 +315,7 @@ static int run_pipeline(struct dump *d)
 	d->input = open_input(&d->opts);
 	if (!d->input) {
 		/* who ends it before anything came has ended it well */
-		status = stop ? 0 : EXIT_RUNTIME;
+		status = cli_stop ? 0 : EXIT_RUNTIME;
 		goto out;
 	}
 	if (!open_output(d))
@@ -367,12 +346,12 @@ int dump_run(const struct dump_options *options, const struct expression *e)
 	int status;
 
 	if (!d) {
-		fprintf(stderr, "osmsnoop: %s\n", strerror(errno));
+		cli_complain("%s", strerror(errno));
 		return EXIT_RUNTIME;
 	}
 	d->opts = *options;
 	d->expression = e;
-	catch_signals();
+	cli_catch_signals();
 	status = run_pipeline(d);
 	free(d);
 	return status;
@@ -417,58 +396,43 @@ static const struct option long_options[] = {
 	{ 0 },
 };
 
-static int refuse(const char *format, const char *text)
-{
-	fputs("osmsnoop: ", stderr);
-	fprintf(stderr, format, text);
-	fprintf(stderr, "\n%s", usage);
-	return EXIT_USAGE;
-}
+#define refuse(...) cli_refuse("osmsnoop", usage, __VA_ARGS__)
 
-static bool read_count(const char *text, uint64_t *count)
-{
-	char *rest;
-
-	errno = 0;
-	*count = strtoull(text, &rest, 10);
-	return !errno && !*rest && *text >= '0' && *text <= '9' && *count;
-}
-
-/* -1: go on. Else the exit status. */
+/* CLI_GO_ON, or the exit status. */
 static int take_option(struct dump_options *o, int c)
 {
 	switch (c) {
 	case 'i':
 		o->source = optarg;
-		return -1;
+		return CLI_GO_ON;
 	case 'r':
 		o->read = optarg;
-		return -1;
+		return CLI_GO_ON;
 	case 'w':
 		o->write = optarg;
-		return -1;
+		return CLI_GO_ON;
 	case 'c':
-		if (read_count(optarg, &o->count))
-			return -1;
+		if (cli_read_number(optarg, 1, UINT64_MAX, &o->count))
+			return CLI_GO_ON;
 		return refuse("-c: '%s' is no number above 0", optarg);
 	case 'v':
 		o->verbose = true;
-		return -1;
+		return CLI_GO_ON;
 	case 'x':
 		o->hex = true;
-		return -1;
+		return CLI_GO_ON;
 	case 'j':
 		o->json = true;
-		return -1;
+		return CLI_GO_ON;
 	case 'q':
 		o->quiet = true;
-		return -1;
+		return CLI_GO_ON;
 	case 'n':
 		o->no_names = true;
-		return -1;
+		return CLI_GO_ON;
 	case 'm':
 		o->node_name_map = optarg;
-		return -1;
+		return CLI_GO_ON;
 	case 'h':
 		return fputs(usage, stdout) < 0;
 	case 'V':
@@ -482,53 +446,36 @@ static int take_option(struct dump_options *o, int c)
 static int check_options(const struct dump_options *o)
 {
 	if (o->read && o->source)
-		return refuse("-i and -r: there is one %s", "input");
-	if (o->write && (o->verbose || o->hex || o->json || o->quiet))
-		return refuse("-w shows nothing that -%s could change",
-			      o->verbose ? "v" : o->hex ? "x" :
-			      o->json ? "j" : "q");
+		return refuse("-i and -r: there is one input");
+	if (o->write && (o->verbose || o->hex || o->json || o->quiet ||
+			 o->no_names))
+		return refuse("-w shows nothing that -%c could change",
+			      o->verbose ? 'v' : o->hex ? 'x' :
+			      o->json ? 'j' : o->quiet ? 'q' : 'n');
 	if (o->json && (o->verbose || o->hex || o->quiet))
-		return refuse("-j has all of a record; -%s does not go with it",
-			      o->verbose ? "v" : o->hex ? "x" : "q");
+		return refuse("-j has all of a record; -%c does not go with it",
+			      o->verbose ? 'v' : o->hex ? 'x' : 'q');
 	if (o->quiet && o->verbose)
-		return refuse("-q and -v: either short or %s", "long");
+		return refuse("-q and -v: either short or long");
 	if (o->write && !strcmp(o->write, "-") && isatty(STDOUT_FILENO))
-		return refuse("-w -: standard output is a %s, which does not read packets",
-			      "terminal");
-	return -1;
-}
-
-static struct expression *read_expression(char **words, const char *others)
-{
-	char error[EXPRESSION_ERROR_MAX];
-	struct expression *e = expression_of_words(words, error);
-	size_t len;
-
-	if (!e) {
-		fprintf(stderr, "osmsnoop: %s\n", error);
-		/* it may have been meant for one */
-		len = *words ? strlen(*words) : 0;
-		if (others && error[0] == '\'' &&
-		    !strncmp(error + 1, *words, len) && error[len + 1] == '\'')
-			fprintf(stderr, "or a subcommand: %s\n", others);
-	}
-	return e;
+		return refuse("-w -: standard output is a terminal, which does not read packets");
+	return CLI_GO_ON;
 }
 
 int dump_main(int argc, char **argv, const char *others)
 {
 	struct dump_options opts = { 0 };
 	struct expression *e;
-	int c, status = -1;
+	int c, status = CLI_GO_ON;
 
-	while (status < 0 && (c = getopt_long(argc, argv, "i:r:w:c:vxjqnh",
+	while (status == CLI_GO_ON && (c = getopt_long(argc, argv, "i:r:w:c:vxjqnh",
 					      long_options, NULL)) != -1)
 		status = take_option(&opts, c);
-	if (status < 0)
+	if (status == CLI_GO_ON)
 		status = check_options(&opts);
-	if (status >= 0)
+	if (status != CLI_GO_ON)
 		return status;
-	e = read_expression(argv + optind, optind == 1 ? others : NULL);
+	e = cli_read_words(argv + optind, optind == 1 ? others : NULL);
 	if (!e)
 		return EXIT_USAGE;
 	status = dump_run(&opts, e);

@@ -11,12 +11,6 @@
 
 #include "expression.h"
 
-/* Of the command; 0 is well. */
-enum {
-	EXIT_RUNTIME = 1,
-	EXIT_USAGE = 2,
-};
-
 struct dump_options {
 	const char *source;	/* of -i; NULL = INPUT_DEFAULT_SOCKET */
 	const char *read;	/* a file instead; NULL = none */

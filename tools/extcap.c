@@ -14,9 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli.h"
 #include "dump.h"
 #include "erf.h"
-#include "expression.h"
 #include "extcap.h"
 #include "input.h"
 
@@ -76,14 +76,11 @@ static int check_filter(const struct call *call)
 static int capture_filtered(const struct call *call)
 {
 	const char *filter = call->filter ? call->filter : "";
-	char error[EXPRESSION_ERROR_MAX];
-	struct expression *e = expression_new(filter, error);
+	struct expression *e = cli_read_expression(filter);
 	int status;
 
-	if (!e) {
-		fprintf(stderr, "osmsnoop: %s\n", error);
+	if (!e)
 		return EXIT_USAGE;
-	}
 	status = dump_run(&call->capture, e);
 	expression_free(e);
 	return status;
@@ -99,7 +96,7 @@ static int capture(const struct call *call)
 	int fd = open(fifo, O_WRONLY | O_CLOEXEC), status;
 
 	if (fd < 0) {
-		fprintf(stderr, "osmsnoop: %s: %s\n", fifo, strerror(errno));
+		cli_complain("%s: %s", fifo, strerror(errno));
 		return EXIT_RUNTIME;
 	}
 	status = capture_filtered(call);
@@ -222,8 +219,7 @@ int extcap_main(int argc, char **argv)
 	if (!call.action && call.filter)
 		call.action = check_filter;
 	wrong = check_call(&call);
-	if (!wrong)
-		return call.action(&call);
-	fprintf(stderr, "osmsnoop: %s\n%s", wrong, usage);
-	return EXIT_USAGE;
+	if (wrong)
+		return cli_refuse("osmsnoop", usage, "%s", wrong);
+	return call.action(&call);
 }

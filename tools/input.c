@@ -43,6 +43,8 @@ static void turn(struct mad_capture *cap, struct erf_note *note)
 	note->local = peer;
 	note->has_name = false;
 	cap->route.local_lid = peer.lid;
+	cap->route.local_qpn = peer.qpn;
+	memcpy(cap->route.local_gid, peer.gid, sizeof(peer.gid));
 	cap->route.port_guid = peer.has_gid ? mad_get64(peer.gid + 8) : 0;
 }
 

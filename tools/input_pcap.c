@@ -40,6 +40,7 @@ struct pcap_input {
 	bool ended;		/* by the reader */
 	int error;		/* errno of a read that failed */
 	uint64_t last_ns;	/* when something was last there */
+	uint64_t lost;		/* before the next packet that is a MAD */
 };
 
 /*
@@ -140,10 +141,16 @@ static bool put_packet(struct pcap_input *p, const struct pcap_pkthdr *h,
 	struct mad_capture cap;
 	struct erf_note note;
 
+	enum erf_kind kind = p->decode(packet, h->caplen, h->len, time_ns,
+				       &cap, &note);
+
 	p->in.stats.packets++;
-	switch (p->decode(packet, h->caplen, h->len, time_ns, &cap, &note)) {
+	p->lost += note.lost;
+	switch (kind) {
 	case ERF_MAD:
 		cap.thread = MAD_THREAD_UNKNOWN;
+		cap.lost = note.lost = p->lost;
+		p->lost = 0;
 		return input_put(&p->in, &cap, &note);
 	case ERF_OTHER:
 		p->in.stats.others++;

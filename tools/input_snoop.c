@@ -30,25 +30,29 @@ struct snoop {
 	bool reading;
 	bool ended;			/* by the reader */
 	uint64_t last_ns;		/* when the last one came, monotonic */
+	uint64_t lost;			/* before the next one that is a MAD */
 };
 
 static void on_capture(osm_madw_t *p_madw, const osm_snoop_info_t *p_info,
 		       void *context)
 {
 	struct snoop *s = context;
-	struct erf_note note = { .lost = p_info->lost };
+	struct erf_note note = { 0 };
 	struct mad_capture cap;
 
 	pthread_mutex_lock(&s->mutex);
 	while (!s->reading && !s->ended)
 		pthread_cond_wait(&s->wake, &s->mutex);
 	s->in.stats.packets++;
+	s->lost += p_info->lost;
 	s->last_ns = clock_ns(CLOCK_MONOTONIC);
 	if (s->ended) {
 		/* nobody reads any more */
 	} else if (!madw_capture(p_madw, p_info, &cap)) {
 		s->in.stats.broken++;
 	} else {
+		note.lost = cap.lost = s->lost;
+		s->lost = 0;
 		note.local.lid = cap.route.local_lid;
 		note.local.qpn = !mad_is_smp(cap.data[MAD_CLASS]);
 		s->ended = !input_put(&s->in, &cap, &note);

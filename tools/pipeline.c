@@ -58,6 +58,8 @@ static void tell_loss(struct pipeline *p, uint64_t lost, uint64_t time_ns)
 
 	p->stats.lost += lost;
 	r.loss.total = p->stats.lost;
+	if (!p->opts.record)
+		return;
 	transactions_note_loss(p->transactions, p->now_ns);
 	emit(&r, p);
 }
@@ -91,20 +93,25 @@ static void pass_time(struct pipeline *p, uint64_t now_ns)
 	transactions_tick(p->transactions, now_ns);
 }
 
-static void put_transaction(struct pipeline *p, const struct mad_capture *cap)
+static void put_message(struct pipeline *p, const struct mad_capture *cap)
+{
+	node_names_learn(p->names, cap);
+	if (p->opts.record)
+		transactions_put(p->transactions, cap);
+}
+
+static void put_mad(struct pipeline *p, const struct mad_capture *cap)
 {
 	struct mad_capture whole;
 	uint32_t segments;
 
 	switch (rmpp_put(p->rmpp, cap, &whole, &segments)) {
 	case RMPP_NONE:
-		node_names_learn(p->names, cap);
-		transactions_put(p->transactions, cap);
+		put_message(p, cap);
 		break;
 	case RMPP_WHOLE:
 		whole.above_rmpp = true;
-		node_names_learn(p->names, &whole);
-		transactions_put(p->transactions, &whole);
+		put_message(p, &whole);
 		break;
 	case RMPP_PART:
 		break;
@@ -124,30 +131,25 @@ void pipeline_put(struct pipeline *p, const struct mad_capture *cap,
 	if (note->has_name)
 		node_names_tell(p->names, &cap->peer, &note->name);
 	put_capture(p, cap, note);
-	if (!p->opts.record) {
-		p->stats.lost += cap->lost;
-		return;
-	}
-	pass_time(p, p->now_ns);
+	if (p->opts.record)
+		pass_time(p, p->now_ns);
 	if (cap->lost)
 		tell_loss(p, cap->lost, cap->time_ns);
-	put_transaction(p, &c);
+	put_mad(p, &c);
 }
 
 void pipeline_idle(struct pipeline *p, uint64_t quiet_ns)
 {
-	if (!p->opts.record || !p->now_ns)
+	if (!p->now_ns)
 		return;
 	rmpp_tick(p->rmpp, p->now_ns + quiet_ns);
-	pass_time(p, p->now_ns + quiet_ns);
+	if (p->opts.record)
+		pass_time(p, p->now_ns + quiet_ns);
 }
 
-void pipeline_flush(struct pipeline *p, bool cut)
+void pipeline_flush(struct pipeline *p)
 {
-	if (!p->opts.record)
-		return;
-	if (cut)
-		transactions_note_loss(p->transactions, UINT64_MAX);
+	transactions_note_loss(p->transactions, UINT64_MAX);
 	rmpp_flush(p->rmpp);
 	transactions_flush(p->transactions);
 }

@@ -57,10 +57,10 @@ void pipeline_put(struct pipeline *p, const struct mad_capture *cap,
 void pipeline_idle(struct pipeline *p, uint64_t quiet_ns);
 
 /*
- * The end: report what is outstanding. `cut`: more would have come, so that
- * nobody knows whether it was answered.
+ * The end: report what is outstanding. There is no telling whether it was
+ * answered later, so it is as with captures that were lost.
  */
-void pipeline_flush(struct pipeline *p, bool cut);
+void pipeline_flush(struct pipeline *p);
 
 void pipeline_get_stats(const struct pipeline *p,
 			struct pipeline_stats *stats);

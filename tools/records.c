@@ -40,13 +40,13 @@ static struct pipeline *open_pipeline(struct records *r,
  * Captures
  */
 
-static void close_pipeline(struct records *r, bool cut)
+static void close_pipeline(struct records *r)
 {
 	struct pipeline_stats stats;
 
 	if (!r->pipeline)
 		return;
-	pipeline_flush(r->pipeline, cut);
+	pipeline_flush(r->pipeline);
 	pipeline_get_stats(r->pipeline, &stats);
 	r->stats.broken_off += stats.broken_off;
 	pipeline_free(r->pipeline);
@@ -66,7 +66,7 @@ static bool begin_capture(struct records *r, const struct mad_capture *cap)
 	if (r->pipeline)
 		pipeline_get_stats(r->pipeline, &stats);
 	if (cap->time_ns < stats.last_ns)
-		close_pipeline(r, false);
+		close_pipeline(r);
 	if (!r->pipeline)
 		r->pipeline = open_pipeline(r, error);
 	return r->pipeline;
@@ -128,7 +128,7 @@ static bool read_capture(struct records *r, int fd, const char *name,
 		return false;
 	}
 	if (!whole || *r->opts.stop)
-		close_pipeline(r, true);
+		close_pipeline(r);
 	return whole;
 }
 
@@ -248,7 +248,7 @@ bool records_read(struct records *r, const char *path,
 
 void records_end(struct records *r)
 {
-	close_pipeline(r, *r->opts.stop);
+	close_pipeline(r);
 }
 
 void records_get_stats(const struct records *r, struct records_stats *stats)

@@ -229,11 +229,41 @@ static void show_sa(const struct show *s, const struct sa_record *sa)
 		show_records(s, sa->answer, sa->answer_len, sa->records);
 }
 
+/*
+ * libibmad complains on standard error of a width that it does not know, as a
+ * port that is down may have: it gets one that it knows, and we the other one.
+ */
+static uint32_t take_width(uint8_t *data)
+{
+	uint32_t width = mad_get_field(data, 0, IB_PORT_LINK_WIDTH_ACTIVE_F);
+
+	if (width == 1 || width == 2 || width == 4 || width == 8 ||
+	    width == 16)
+		return UINT32_MAX;
+	mad_set_field(data, 0, IB_PORT_LINK_WIDTH_ACTIVE_F, 1);
+	return width;
+}
+
+/* "LinkWidthActive:.................1X", with the width that it has. */
+static bool show_width(const struct show *s, const char *line, uint32_t width)
+{
+	static const char name[] = "LinkWidthActive:";
+	size_t len = sizeof(name) - 1;
+
+	if (width == UINT32_MAX || strncmp(line, name, len))
+		return false;
+	len += strspn(line + len, ".");
+	fprintf(s->out, "    %.*s%u\n", (int)len, line, width);
+	return true;
+}
+
 /* Each line that libibmad writes: "NodeType:....Channel Adapter". */
 static void show_dump(const struct show *s, ib_mad_dump_fn *dump,
 		      uint8_t *data, int size)
 {
 	char text[DUMP_MAX] = "", line[FIELD_MAX], *next, *at = text;
+	uint32_t width = dump == mad_dump_portinfo ? take_width(data) :
+						     UINT32_MAX;
 	struct words w;
 
 	dump(text, sizeof(text), data, size);
@@ -242,7 +272,8 @@ static void show_dump(const struct show *s, ib_mad_dump_fn *dump,
 			continue;
 		words_init(&w, line, sizeof(line));
 		words_text(&w, next, strlen(next), false);
-		fprintf(s->out, "    %s\n", line);
+		if (!show_width(s, line, width))
+			fprintf(s->out, "    %s\n", line);
 	}
 }
 
@@ -253,10 +284,7 @@ static void show_data(const struct show *s, const uint8_t *mad, size_t len)
 	struct paragraph p;
 	size_t i, n;
 
-	/*
-	 * The data of an SMP that asks says nothing; libibmad complains of
-	 * it on standard error (a link width of 0).
-	 */
+	/* the data of an SMP that asks says nothing */
 	if (len <= SMP_DATA ||
 	    (mad_is_smp(mgmt_class) && mad[MAD_METHOD] == METHOD_GET))
 		return;
@@ -277,8 +305,9 @@ static void show_data(const struct show *s, const uint8_t *mad, size_t len)
 		return;
 	}
 	for (i = 0; i < sizeof(dumps) / sizeof(dumps[0]); i++) {
+		/* what was cut off is not to be shown as zero */
 		if (dumps[i].mgmt_class != mgmt_class ||
-		    dumps[i].attr_id != attr_id)
+		    dumps[i].attr_id != attr_id || n < dumps[i].size)
 			continue;
 		show_dump(s, dumps[i].dump, data, dumps[i].size);
 		return;

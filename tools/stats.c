@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 #include <errno.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "expression.h"
+#include "cli.h"
 #include "progress.h"
 #include "records.h"
 #include "stats.h"
@@ -15,8 +14,6 @@
 #define SECOND UINT64_C(1000000000)
 
 enum {
-	EXIT_RUNTIME = 1,
-	EXIT_USAGE = 2,
 	REPEAT_SECONDS = 10,
 	REPEAT_SECONDS_MAX = 86400,
 	REQUESTERS_SHOWN = 20,
@@ -38,25 +35,6 @@ struct stats {
 	struct records *records;
 	struct progress progress;
 };
-
-static volatile sig_atomic_t stop;
-
-static void on_signal(int number)
-{
-	(void)number;
-	stop = 1;
-}
-
-static void catch_signals(void)
-{
-	/* without SA_RESTART: what waits is to end */
-	const struct sigaction end = { .sa_handler = on_signal };
-
-	sigaction(SIGINT, &end, NULL);
-	sigaction(SIGTERM, &end, NULL);
-	/* a closed pipe is an error of writing, and that is no error */
-	signal(SIGPIPE, SIG_IGN);
-}
 
 static void on_record(const struct record *record, void *context)
 {
@@ -82,7 +60,7 @@ static bool read_file(struct stats *s, const char *path)
 	whole = records_read(s->records, path, error);
 	progress_end(&s->progress);
 	if (!whole)
-		fprintf(stderr, "osmsnoop: %s\n", error);
+		cli_complain("%s", error);
 	return whole;
 }
 
@@ -91,13 +69,12 @@ static bool read_files(struct stats *s, char **paths)
 {
 	bool well = true;
 
-	for (; *paths && !stop; paths++)
+	for (; *paths && !cli_stop; paths++)
 		if (!read_file(s, *paths))
 			well = false;
 	records_end(s->records);
-	if (stop)
-		fputs("osmsnoop: interrupted: this is of what was read until then\n",
-		      stderr);
+	if (cli_stop)
+		cli_complain("interrupted: this is of what was read until then");
 	return well;
 }
 
@@ -119,7 +96,7 @@ static bool show(const struct stats *s)
 		summary_show_text(&view);
 	if ((!fflush(stdout) && !ferror(stdout)) || errno == EPIPE)
 		return true;
-	fprintf(stderr, "osmsnoop: standard output: %s\n", strerror(errno));
+	cli_complain("standard output: %s", strerror(errno));
 	return false;
 }
 
@@ -127,7 +104,7 @@ static int run(struct stats *s, char **paths)
 {
 	const struct records_options options = {
 		.node_name_map = s->opts.node_name_map,
-		.stop = &stop,
+		.stop = &cli_stop,
 		.record = on_record,
 		.progress = on_progress,
 		.context = s,
@@ -137,7 +114,7 @@ static int run(struct stats *s, char **paths)
 
 	s->records = records_new(&options, error);
 	if (!s->records) {
-		fprintf(stderr, "osmsnoop: %s\n", error);
+		cli_complain("%s", error);
 		return EXIT_RUNTIME;
 	}
 	s->summary = summary_new(s->opts.repeat_seconds * SECOND);
@@ -175,47 +152,32 @@ static const struct option long_options[] = {
 	{ 0 },
 };
 
-static int refuse(const char *format, const char *text)
-{
-	fputs("osmsnoop stats: ", stderr);
-	fprintf(stderr, format, text);
-	fprintf(stderr, "\n%s", usage);
-	return EXIT_USAGE;
-}
+#define refuse(...) cli_refuse("osmsnoop stats", usage, __VA_ARGS__)
 
-static bool read_number(const char *text, uint64_t most, uint64_t *number)
-{
-	char *rest;
-
-	errno = 0;
-	*number = strtoull(text, &rest, 10);
-	return !errno && !*rest && *text >= '0' && *text <= '9' &&
-	       *number <= most;
-}
-
-/* -1: go on. Else the exit status. */
+/* CLI_GO_ON, or the exit status. */
 static int take_option(struct options *o, int c)
 {
 	switch (c) {
 	case 'j':
 		o->json = true;
-		return -1;
+		return CLI_GO_ON;
 	case 't':
 		o->limited = true;
-		if (read_number(optarg, UINT32_MAX, &o->requesters))
-			return -1;
+		if (cli_read_number(optarg, 0, UINT32_MAX, &o->requesters))
+			return CLI_GO_ON;
 		return refuse("-t: '%s' is no number", optarg);
 	case 's':
-		if (read_number(optarg, REPEAT_SECONDS_MAX, &o->repeat_seconds))
-			return -1;
+		if (cli_read_number(optarg, 0, REPEAT_SECONDS_MAX,
+				    &o->repeat_seconds))
+			return CLI_GO_ON;
 		return refuse("-s: '%s' is no number of seconds up to 86400",
 			      optarg);
 	case 'e':
 		o->expression = optarg;
-		return -1;
+		return CLI_GO_ON;
 	case 'm':
 		o->node_name_map = optarg;
-		return -1;
+		return CLI_GO_ON;
 	case 'h':
 		return fputs(usage, stdout) < 0;
 	default:
@@ -228,27 +190,24 @@ int stats_main(int argc, char **argv)
 {
 	static char name[] = "osmsnoop stats";
 	struct stats s = { .opts.repeat_seconds = REPEAT_SECONDS };
-	char error[EXPRESSION_ERROR_MAX];
-	int c, status = -1;
+	int c, status = CLI_GO_ON;
 
 	argv[0] = name;	/* what getopt's messages begin with */
-	while (status < 0 && (c = getopt_long(argc, argv, "jt:s:e:h",
+	while (status == CLI_GO_ON && (c = getopt_long(argc, argv, "jt:s:e:h",
 					      long_options, NULL)) != -1)
 		status = take_option(&s.opts, c);
-	if (status < 0 && optind == argc)
-		status = refuse("%s", "which file?");
-	if (status >= 0)
+	if (status == CLI_GO_ON && optind == argc)
+		status = refuse("which file?");
+	if (status != CLI_GO_ON)
 		return status;
 	if (!s.opts.limited)
 		s.opts.requesters = s.opts.json ? SUMMARY_NUMBERS :
 						  REQUESTERS_SHOWN;
-	s.expression = expression_new(s.opts.expression ? s.opts.expression :
-							   "", error);
-	if (!s.expression) {
-		fprintf(stderr, "osmsnoop: %s\n", error);
+	s.expression = cli_read_expression(s.opts.expression ?
+					   s.opts.expression : "");
+	if (!s.expression)
 		return EXIT_USAGE;
-	}
-	catch_signals();
+	cli_catch_signals();
 	status = run(&s, argv + optind);
 	expression_free(s.expression);
 	return status;

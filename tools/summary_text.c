@@ -182,7 +182,7 @@ static void show_reasons(const struct summary_view *v)
 			   s->reasons[i]);
 	}
 	if (s->capture_lost)
-		fprintf(v->out, "  %" PRIu64 " of them may have been among the captures that were lost\n",
+		fprintf(v->out, "  %" PRIu64 " of them may have had one that was not captured\n",
 			s->capture_lost);
 }
 

@@ -2,21 +2,19 @@
 #include <errno.h>
 #include <getopt.h>
 #include <locale.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "expression.h"
+#include "cli.h"
+#include "field.h"
 #include "top.h"
 #include "top_feed.h"
 #include "top_screen.h"
 #include "top_view.h"
 
 enum {
-	EXIT_RUNTIME = 1,
-	EXIT_USAGE = 2,
 	BATCH_WIDTH = 160,	/* all columns, and three attributes */
 	LINE_SIZE = 4 * BATCH_WIDTH + FIT_MAX,
 };
@@ -24,31 +22,20 @@ enum {
 struct options {
 	const char *source, *file, *node_name_map;
 	bool batch;
-	unsigned long count;	/* of tables; 0 = no end */
+	uint64_t count;		/* of tables; 0 = no end */
 	uint64_t delay_ns;	/* 0 = not given */
 	enum top_column sort;	/* TOP_COLUMNS = not given */
 };
 
-/* Set once and never cleared, so that it does not matter in which thread. */
-static volatile sig_atomic_t stop;
-
-static void on_signal(int number)
+/* NULL: it was said why; who ends it before anything came has ended it well. */
+static struct top_feed *open_feed(const struct top_feed_options *options)
 {
-	(void)number;
-	stop = 1;
-}
+	char error[INPUT_ERROR_MAX];
+	struct top_feed *feed = top_feed_open(options, error);
 
-static void catch_signals(void)
-{
-	/* without SA_RESTART: what waits is to end */
-	const struct sigaction end = { .sa_handler = on_signal };
-	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
-	size_t i;
-
-	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		sigaction(numbers[i], &end, NULL);
-	/* a closed pipe is an error of writing, and that is no error */
-	signal(SIGPIPE, SIG_IGN);
+	if (!feed && !cli_stop)
+		cli_complain("%s", error);
+	return feed;
 }
 
 /*
@@ -61,8 +48,10 @@ struct batch {
 	struct top_view view;
 	struct top_snapshot snapshot;
 	struct top_status status;
-	unsigned long left;	/* tables; 0 = no end */
-	unsigned long written;
+	uint64_t left;		/* tables; 0 = no end */
+	uint64_t written;
+	bool ended;		/* they cannot be made or written any more, */
+	bool failed;		/* and that was said */
 	uint64_t delay_ns;	/* 0: one table, at the end */
 	uint64_t next_ns;	/* 0: nothing has come */
 	char line[LINE_SIZE];
@@ -94,12 +83,23 @@ static void put(struct top_canvas *c, unsigned y, unsigned x,
 	b->x = x + width;
 }
 
-/* False: that was the last one, or nobody takes it. */
+/* That nobody reads them is well. */
+static void end_output(struct batch *b)
+{
+	b->ended = true;
+	if (errno == EPIPE)
+		return;
+	cli_complain("standard output: %s", strerror(errno));
+	b->failed = true;
+}
+
+/* False: that was the last one. */
 static bool write_table(struct batch *b)
 {
 	if (!top_feed_look(b->feed, &b->snapshot, &b->status) ||
 	    !top_view_arrange(&b->view, &b->snapshot)) {
-		errno = ENOMEM;
+		cli_complain("%s", strerror(ENOMEM));
+		b->ended = b->failed = true;
 		return false;
 	}
 	if (b->written++)
@@ -107,7 +107,9 @@ static bool write_table(struct batch *b)
 	b->y = 0;
 	top_view_draw(&b->view, &b->snapshot, &b->status, &b->canvas);
 	end_line(b);
-	return !fflush(stdout) && b->written != b->left;
+	if (fflush(stdout) || ferror(stdout))
+		end_output(b);
+	return !b->ended && b->written != b->left;
 }
 
 static bool on_beat(uint64_t now_ns, void *context)
@@ -125,6 +127,21 @@ static bool on_beat(uint64_t now_ns, void *context)
 		      b->delay_ns;
 	return write_table(b);
 }
+
+/* All tables, until there is an end. False: it was said what failed. */
+static bool write_tables(struct batch *b)
+{
+	char error[INPUT_ERROR_MAX];
+	bool whole = top_feed_run(b->feed, error) || cli_stop;
+
+	/* what the last table does not have */
+	if (!cli_stop && !b->ended && !(b->left && b->written == b->left))
+		write_table(b);
+	if (!whole)
+		cli_complain("%s", error);
+	return whole && !b->failed;
+}
+
 static int run_batch(const struct options *o, struct top_feed_options *feed)
 {
 	struct batch b = {
@@ -137,30 +154,39 @@ static int run_batch(const struct options *o, struct top_feed_options *feed)
 		.left = o->count,
 		.delay_ns = o->delay_ns,
 	};
-	char error[INPUT_ERROR_MAX];
-	bool whole = false;
+	bool well;
 
 	feed->beat = on_beat;
 	feed->context = &b;
-	b.feed = top_feed_open(feed, error);
-	if (b.feed) {
-		whole = top_feed_run(b.feed, error);
-		/* what the last table does not have */
-		if (!stop && !ferror(stdout) &&
-		    !(b.left && b.written == b.left))
-			write_table(&b);
-	}
-	if (!whole && !stop)
-		fprintf(stderr, "osmsnoop: %s\n", error);
-	if (ferror(stdout) && errno != EPIPE) {
-		fprintf(stderr, "osmsnoop: standard output: %s\n",
-			strerror(errno));
-		whole = false;
-	}
+	b.feed = open_feed(feed);
+	if (!b.feed)
+		return cli_stop ? 0 : EXIT_RUNTIME;
+	well = write_tables(&b);
 	top_feed_close(b.feed);
 	top_snapshot_free(&b.snapshot);
 	top_view_free(&b.view);
-	return whole || stop ? 0 : EXIT_RUNTIME;
+	return well ? 0 : EXIT_RUNTIME;
+}
+
+/*
+ * The table on a terminal
+ */
+
+static bool show_screen(struct top_feed *feed, struct top_view *view,
+			uint64_t delay_ns)
+{
+	char error[INPUT_ERROR_MAX];
+
+	if (!top_feed_start(feed)) {
+		cli_complain("%s", strerror(errno));
+		return false;
+	}
+	if (!top_screen(feed, view, delay_ns, &cli_stop))
+		return false;
+	if (!top_feed_is_broken(feed, error))
+		return true;
+	cli_complain("%s", error);
+	return false;
 }
 
 static int run_screen(const struct options *o,
@@ -170,24 +196,15 @@ static int run_screen(const struct options *o,
 		.utf8 = top_screen_is_utf8(),
 		.sort = o->sort,
 	};
-	char error[INPUT_ERROR_MAX];
-	struct top_feed *feed = top_feed_open(options, error);
-	int status = EXIT_RUNTIME;
+	struct top_feed *feed = open_feed(options);
+	bool well;
 
-	if (!feed) {
-		/* who ends it before anything came has ended it well */
-		if (stop)
-			return 0;
-		fprintf(stderr, "osmsnoop: %s\n", error);
-		return EXIT_RUNTIME;
-	}
-	if (!top_feed_start(feed))
-		fprintf(stderr, "osmsnoop: %s\n", strerror(errno));
-	else if (top_screen(feed, &view, o->delay_ns, &stop))
-		status = 0;
+	if (!feed)
+		return cli_stop ? 0 : EXIT_RUNTIME;
+	well = show_screen(feed, &view, o->delay_ns);
 	top_feed_close(feed);
 	top_view_free(&view);
-	return status;
+	return well ? 0 : EXIT_RUNTIME;
 }
 
 /*
@@ -220,22 +237,7 @@ static const struct option long_options[] = {
 	{ 0 },
 };
 
-static int refuse(const char *format, const char *text)
-{
-	fputs("osmsnoop top: ", stderr);
-	fprintf(stderr, format, text);
-	fprintf(stderr, "\n%s", usage);
-	return EXIT_USAGE;
-}
-
-static bool read_count(const char *text, unsigned long *count)
-{
-	char *rest;
-
-	errno = 0;
-	*count = strtoul(text, &rest, 10);
-	return !errno && !*rest && *text >= '0' && *text <= '9' && *count;
-}
+#define refuse(...) cli_refuse("osmsnoop top", usage, __VA_ARGS__)
 
 /* A tenth of a second to a day: no clock here is finer than that. */
 static bool read_delay(const char *text, uint64_t *delay_ns)
@@ -251,45 +253,45 @@ static bool read_delay(const char *text, uint64_t *delay_ns)
 
 static int refuse_column(const char *text)
 {
+	char names[256];
+	struct words w;
 	size_t i;
 
-	fprintf(stderr, "osmsnoop top: -s: '%s' is no column; accepted are",
-		text);
+	words_init(&w, names, sizeof(names));
 	for (i = 0; i < TOP_COLUMNS; i++)
-		fprintf(stderr, "%s %s", i ? "," : "",
-			top_column_name((enum top_column)i));
-	fprintf(stderr, "\n%s", usage);
-	return EXIT_USAGE;
+		words_add(&w, "%s%s", i ? ", " : "",
+			  top_column_name((enum top_column)i));
+	return refuse("-s: '%s' is no column; accepted are %s", text, names);
 }
 
-/* -1: go on. Else the exit status. */
+/* CLI_GO_ON, or the exit status. */
 static int take_option(struct options *o, int c)
 {
 	switch (c) {
 	case 'i':
 		o->source = optarg;
-		return -1;
+		return CLI_GO_ON;
 	case 'r':
 		o->file = optarg;
-		return -1;
+		return CLI_GO_ON;
 	case 's':
 		o->sort = top_column_find(optarg);
-		return o->sort == TOP_COLUMNS ? refuse_column(optarg) : -1;
+		return o->sort == TOP_COLUMNS ? refuse_column(optarg) : CLI_GO_ON;
 	case 'd':
 		if (read_delay(optarg, &o->delay_ns))
-			return -1;
+			return CLI_GO_ON;
 		return refuse("-d: '%s' is no number of seconds, 0.1 to 86400",
 			      optarg);
 	case 'b':
 		o->batch = true;
-		return -1;
+		return CLI_GO_ON;
 	case 'n':
-		if (read_count(optarg, &o->count))
-			return -1;
+		if (cli_read_number(optarg, 1, UINT64_MAX, &o->count))
+			return CLI_GO_ON;
 		return refuse("-n: '%s' is no number above 0", optarg);
 	case 'm':
 		o->node_name_map = optarg;
-		return -1;
+		return CLI_GO_ON;
 	case 'h':
 		return fputs(usage, stdout) < 0;
 	default:
@@ -302,52 +304,50 @@ static int take_option(struct options *o, int c)
 static int complete_options(struct options *o)
 {
 	if (o->file && o->source)
-		return refuse("-i and -r: there is one %s", "input");
+		return refuse("-i and -r: there is one input");
 	if (!isatty(STDOUT_FILENO))
 		o->batch = true;
 	if (o->count && !o->batch)
-		return refuse("-n is for -%s, which a terminal is not asked for",
-			      "b");
+		return refuse("-n is for -b, which a terminal is not asked for");
 	if (!o->source)
 		o->source = INPUT_DEFAULT_SOCKET;
 	if (o->sort == TOP_COLUMNS)
 		o->sort = o->file ? TOP_REQUESTS : TOP_RATE;
 	if (!o->delay_ns && !(o->batch && o->file))
 		o->delay_ns = 1000000000;
-	return -1;
+	return CLI_GO_ON;
 }
 
 int top_main(int argc, char **argv)
 {
 	static char name[] = "osmsnoop top";
 	struct options o = { .sort = TOP_COLUMNS };
-	char error[EXPRESSION_ERROR_MAX];
 	struct top_feed_options feed;
 	struct expression *expression;
-	int c, status = -1;
+	int c, status = CLI_GO_ON;
 
 	setlocale(LC_CTYPE, "");
 	argv[0] = name;	/* what getopt's messages begin with */
-	while (status < 0 && (c = getopt_long(argc, argv, "i:r:s:d:bn:h",
+	while (status == CLI_GO_ON && (c = getopt_long(argc, argv, "i:r:s:d:bn:h",
 					      long_options, NULL)) != -1)
 		status = take_option(&o, c);
-	if (status < 0)
+	if (status == CLI_GO_ON)
 		status = complete_options(&o);
-	if (status >= 0)
+	if (status != CLI_GO_ON)
 		return status;
-	expression = expression_of_words(argv + optind, error);
-	if (!expression) {
-		fprintf(stderr, "osmsnoop: %s\n", error);
+	expression = cli_read_words(argv + optind, NULL);
+	if (!expression)
 		return EXIT_USAGE;
-	}
 	feed = (struct top_feed_options){
 		.source = o.source,
 		.file = o.file,
 		.node_name_map = o.node_name_map,
 		.expression = expression,
-		.stop = &stop,
+		.stop = &cli_stop,
 	};
-	catch_signals();
+	cli_catch_signals();
+	/* it would leave the terminal as it is */
+	cli_catch(SIGQUIT);
 	status = o.batch ? run_batch(&o, &feed) : run_screen(&o, &feed);
 	expression_free(expression);
 	return status;

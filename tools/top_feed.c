@@ -115,11 +115,10 @@ static bool on_idle(uint64_t quiet_ns, void *context)
 	return beat(f, now_ns);
 }
 
-/* What is outstanding gets no answer any more that anybody sees. */
 static void take_end(struct top_feed *f, bool whole, const char *error)
 {
 	pthread_mutex_lock(&f->mutex);
-	pipeline_flush(f->pipeline, false);
+	pipeline_flush(f->pipeline);
 	end_second(f);
 	input_get_stats(f->input, &f->in);
 	f->status.state = whole ? TOP_ENDED : TOP_BROKEN;
@@ -271,6 +270,17 @@ void top_feed_clear(struct top_feed *f)
 	f->status.reconnects = 0;
 	begin_counting(f);
 	pthread_mutex_unlock(&f->mutex);
+}
+
+bool top_feed_is_broken(struct top_feed *f, char error[INPUT_ERROR_MAX])
+{
+	bool broken;
+
+	pthread_mutex_lock(&f->mutex);
+	broken = f->status.state == TOP_BROKEN;
+	strcpy(error, f->status.error);
+	pthread_mutex_unlock(&f->mutex);
+	return broken;
 }
 
 /*

@@ -65,4 +65,7 @@ bool top_feed_look(struct top_feed *f, struct top_snapshot *s,
 		   struct top_status *status);
 void top_feed_clear(struct top_feed *f);
 
+/* Has its file broken off? Then `error` says why. From any thread. */
+bool top_feed_is_broken(struct top_feed *f, char error[INPUT_ERROR_MAX]);
+
 #endif /* OSMSNOOP_TOP_FEED_H */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli.h"
 #include "clock.h"
 #include "top_screen.h"
 
@@ -80,13 +81,13 @@ static bool open_terminal(struct screen *s)
 {
 	s->keys = isatty(STDIN_FILENO) ? stdin : fopen("/dev/tty", "re");
 	if (!s->keys) {
-		fprintf(stderr, "osmsnoop: /dev/tty: %s; -b needs no terminal\n",
-			strerror(errno));
+		cli_complain("/dev/tty: %s; -b needs no terminal",
+			     strerror(errno));
 		return false;
 	}
 	s->terminal = newterm(NULL, stdout, s->keys);
 	if (!s->terminal) {
-		fprintf(stderr, "osmsnoop: a terminal of this kind is not known (TERM); -b needs none\n");
+		cli_complain("a terminal of this kind is not known (TERM); -b needs none");
 		return false;
 	}
 	atexit(restore);

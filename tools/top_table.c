@@ -93,7 +93,9 @@ static void count(struct counts *c, const struct sa_record *sa,
 		c->answered++;
 		break;
 	case SA_UNANSWERED:
-		c->unanswered++;
+		/* else there may have been an answer that nobody saw */
+		c->unanswered += !sa->capture_lost ||
+				 sa->reason != SA_REASON_UNKNOWN;
 		break;
 	case SA_FAILED:
 		c->failed++;

@@ -33,7 +33,8 @@ struct top_row {
 	uint16_t lid;
 	char name[ERF_NAME_MAX + 1];	/* from the wire; "" = not known */
 	uint64_t requests;	/* without those that were sent again */
-	uint64_t answered, unanswered, failed;
+	uint64_t answered, failed;
+	uint64_t unanswered;	/* as far as it is known */
 	uint64_t errors;	/* answered with a status that is not OK */
 	uint64_t duplicates;	/* sent again */
 	double rate;		/* a second, now, sent again or not */

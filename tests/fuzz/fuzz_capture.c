@@ -164,7 +164,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	pipeline_get_stats(run.pipeline, &stats);
 	check(stats.mads == run.written);
 	pipeline_idle(run.pipeline, 1000000000);
-	pipeline_flush(run.pipeline, false);
+	pipeline_flush(run.pipeline);
 	pipeline_free(run.pipeline);
 	input_close(in);
 	return 0;

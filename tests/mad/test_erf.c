@@ -132,6 +132,40 @@ START_TEST(a_mad_comes_back_as_it_was)
 END_TEST
 
 /* As FIELD_NOTES has it, byte for byte; a plain MAD has no extensions. */
+/* What others have captured is written with the headers that it had. */
+START_TEST(headers_of_others_stay)
+{
+	struct mad_capture cap = capture_of(CLASS_SUBN_ADM, METHOD_GET,
+					    ATTR_PATH_RECORD, MAD_SIZE), got;
+	struct packet was;
+	struct erf_note note;
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		cap.sent = i & 1;
+		cap.peer.has_gid = i & 2;
+		memset(cap.peer.gid, 0xfe, 16);
+		cap.peer.qpn = 1;
+		cap.route.is_read = true;
+		cap.route.vl = 3;
+		cap.route.p_key = 0x1234;
+		cap.route.q_key = 0x80010001;
+		cap.route.local_qpn = 0x45;
+		memset(cap.route.local_gid, 0x2a, 16);
+		encode(&cap, NULL);
+		was = packets[0];
+		ck_assert_int_eq(decode(0, &got, &note), ERF_MAD);
+		ck_assert_uint_eq(got.route.p_key, 0x1234);
+		ck_assert_uint_eq(got.route.q_key, 0x80010001);
+		ck_assert_uint_eq(got.route.vl, 3);
+		ck_assert_uint_eq(note.local.qpn, 0x45);
+		encode(&got, NULL);
+		ck_assert_uint_eq(packets[0].len, was.len);
+		ck_assert_mem_eq(packets[0].bytes, was.bytes, was.len);
+	}
+}
+END_TEST
+
 START_TEST(headers_are_where_tshark_looks)
 {
 	struct mad_capture cap = capture_of(CLASS_SUBN_DIR, METHOD_GET, 0x11,
@@ -580,6 +614,7 @@ int main(void)
 	TCase *tc = tcase_create("erf");
 
 	tcase_add_loop_test(tc, a_mad_comes_back_as_it_was, 0, 80);
+	tcase_add_test(tc, headers_of_others_stay);
 	tcase_add_test(tc, headers_are_where_tshark_looks);
 	tcase_add_loop_test(tc, a_message_is_its_segments, 0, 33);
 	tcase_add_test(tc, who_has_no_rmpp_is_not_cut_up);

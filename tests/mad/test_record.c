@@ -366,8 +366,8 @@ START_TEST(test_sa_without_a_response)
 	check_member("capture_lost", NULL);
 	record.sa.capture_lost = true;
 	check_member("capture_lost", "true");
-	check_end("no answer: SM is in its first sweep (or it was among the "
-		  "captures that were lost), 3 retries");
+	check_end("no answer: SM is in its first sweep (or it was not "
+		  "captured), 3 retries");
 }
 END_TEST
 

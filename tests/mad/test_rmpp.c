@@ -1489,6 +1489,8 @@ END_TEST
 
 START_TEST(test_send_errors)
 {
+	uint32_t i;
+
 	/* of a message underway */
 	put_all_but_last(true, TID, 4);
 	make_data(true, TABLE_RESP, TID, 4, LAST, 220);
@@ -1505,6 +1507,18 @@ START_TEST(test_send_errors)
 	cap.completion = MAD_ERROR;
 	ck_assert_int_eq(put(), RMPP_NONE);
 	ck_assert_uint_eq(n_gone, 0);
+	ck_assert_uint_eq(get_stats().transfers, 2);
+	/* all segments of one are one failure, and so they are again */
+	for (i = 0; i < 8; i++) {
+		make_data(true, TABLE_RESP, TID + 2, 1 + i % 4,
+			  i % 4 ? 0 : FIRST, 220);
+		cap.completion = MAD_TIMEOUT;
+		ck_assert_int_eq(put(), i % 4 ? RMPP_PART : RMPP_NONE);
+	}
+	/* another one's */
+	make_data(true, TABLE_RESP, TID + 3, 5, LAST, 220);
+	cap.completion = MAD_TIMEOUT;
+	ck_assert_int_eq(put(), RMPP_NONE);
 	ck_assert_uint_eq(get_stats().transfers, 2);
 }
 END_TEST

@@ -161,18 +161,20 @@ static inline bool captures_packet(const uint8_t *packet, size_t len,
 	return true;
 }
 
-/* What ibdump writes between MADs: data, raw packets, other records. */
-static inline void captures_others(struct captures *c)
+/*
+ * What ibdump writes between MADs: data, raw packets, other records. The first
+ * one says what was lost before it.
+ */
+static inline void captures_others(struct captures *c, uint64_t lost)
 {
 	uint8_t erf[16 + 60] = { 0 };
 	int i;
 
-	if (c->format != FORMAT_MIXED)
-		return;
 	for (i = 0; i < MIXED_OTHERS + MIXED_BROKEN; i++) {
 		memset(erf, 0, sizeof(erf));
 		erf[8] = i ? 21 : 2;		/* Ethernet */
 		erf[11] = sizeof(erf);
+		erf[13] = i ? 0 : (uint8_t)lost;
 		erf[16 + 1] = i == 1 ? 0 : 2;	/* raw, or a BTH */
 		erf[16 + 8] = i == 2 ? 0x0a : 0x64;	/* RC, or UD */
 		erf[16 + 8 + 7] = i == 3 ? 9 : 1;	/* to QP 9 or 1 */
@@ -222,8 +224,13 @@ static inline void captures_encode(struct captures *c,
 				   const struct mad_capture *cap,
 				   const struct erf_name *name)
 {
-	erf_encode(cap, name, true, captures_packet, c);
-	captures_others(c);
+	struct mad_capture copy = *cap;
+
+	if (c->format == FORMAT_MIXED) {
+		captures_others(c, copy.lost);
+		copy.lost = 0;
+	}
+	erf_encode(&copy, name, true, captures_packet, c);
 	c->now_ns += 77000;
 }
 

@@ -108,7 +108,8 @@ if command -v python3 >/dev/null; then
 	wait $server
 	is "a stream to its end: exit 0, nothing for Wireshark to show" 0 \
 		"$rc$err"
-	is "a stream: the packets" "" "$(cmp "$tmp/packets" "$tmp/story" 2>&1)"
+	is "a stream: the packets" "$("$snoop" -r "$tmp/story" -v)" \
+		"$("$snoop" -r "$tmp/packets" -v)"
 	serve "$tmp/story"
 	what="a filter" capture --socket "$tmp/sock" \
 		--extcap-capture-filter='lid 7'

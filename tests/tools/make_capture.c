@@ -4,6 +4,7 @@
  *
  *	make_capture FORMAT	the story, in format 0 to 6
  *	make_capture many N [HOSTS]	N PathRecord queries and their answers
+ *	make_capture port LEN	a PortInfo of a port that is down, cut there
  */
 #include <stdio.h>
 
@@ -42,6 +43,18 @@ static void make_many(struct captures *c, unsigned long n, unsigned long hosts)
 	}
 }
 
+static void make_port(struct captures *c, size_t len)
+{
+	uint8_t mad[MAD_SIZE];
+	struct mad_capture cap = captures_mad(c, mad, sizeof(mad),
+					      CLASS_SUBN_LID, 0x81, 0x15, 7,
+					      1);
+
+	mad[SMP_DATA + 34] = 4;		/* MTU capability */
+	cap.len = len;
+	captures_encode(c, &cap, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	struct captures c;
@@ -50,12 +63,15 @@ int main(int argc, char **argv)
 		captures_begin(&c, FORMAT_OURS);
 		make_many(&c, strtoul(argv[2], NULL, 10),
 			  argc == 4 ? strtoul(argv[3], NULL, 10) : 1000);
+	} else if (argc == 3 && !strcmp(argv[1], "port")) {
+		captures_begin(&c, FORMAT_OURS);
+		make_port(&c, strtoul(argv[2], NULL, 10));
 	} else if (argc == 2 && argv[1][0] >= '0' &&
 		   argv[1][0] < '0' + FORMATS && !argv[1][1]) {
 		captures_begin(&c, (enum captures_format)(argv[1][0] - '0'));
 		captures_story(&c);
 	} else {
-		fputs("usage: make_capture FORMAT | many N [HOSTS]\n", stderr);
+		fputs("usage: make_capture FORMAT | many N [HOSTS] | port LEN\n", stderr);
 		return 2;
 	}
 	flush(&c);

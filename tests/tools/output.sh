@@ -101,6 +101,23 @@ is "-v: nothing of the data of an SMP that asks" 0 \
 run -r "$story" -v attr NodeInfo and method GetResp
 is "-v: but of the one that answers" 1 "$(grep -c NodeType <<<"$out")"
 
+# a port that is down has no width, and libibmad does not like that
+"$make_capture" port 256 >"$tmp/port"
+run -r "$tmp/port" -v
+has "-v: a width that there is not" '^    LinkWidthActive:\.*0$' "$out"
+has "-v: and what else the port has" '^    LinkWidthSupported:\.' "$out"
+is "-v: nothing is said of that" "" "$err"
+"$make_capture" port 100 >"$tmp/port"
+run -r "$tmp/port" -v
+is "-v: what was cut off is not shown as zero" 0 "$(grep -c Mtu <<<"$out")"
+has "-v: but what is there" '^    data:$' "$out"
+
+# names that packets tell of are in what is written for those that have them
+run -r "$story" -w "$tmp/w" name host and attr NodeRecord
+is "-w: by a name from a NodeRecord: exit 0" 0 "$rc"
+run -r "$tmp/w" name host
+has "-w: the name is in it" 'from LID 10 "host"' "$out"
+
 # how many
 run -r "$story" -c 3
 is "-c 3: exit 0" 0 "$rc"

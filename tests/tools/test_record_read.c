@@ -77,7 +77,7 @@ START_TEST(a_story)
 		cap.thread = MAD_THREAD_UNKNOWN;
 		pipeline_put(p, &cap, &note);
 	}
-	pipeline_flush(p, false);
+	pipeline_flush(p);
 	ck_assert_uint_eq(n_records, STORY_SA + STORY_MADS + STORY_TRAPS + 1);
 	pipeline_free(p);
 	free(c.bytes);

@@ -21,7 +21,7 @@ table=$out
 is "a file is one table: exit 0" 0 "$rc"
 is "its columns" "LID NAME REQ/S ▼REQUESTS SHARE ANSWERED UNANSWERED FAILED ERRORS DUPLICATES P50 P99 ATTRIBUTES" \
 	"$(printf '%s\n' "$out" | sed -n '4{s/  */ /g; s/^ //; p}')"
-has "totals" "^  all  *6\.0  *6  *100%  *4  *2  *0  *1  *0  *77us  *77us NodeRecord 50%, PathRecord 33%, MCMemberRecord 17%$" "$out"
+has "totals" "^  all  *6\.0  *6  *100%  *4  *1  *0  *1  *0  *77us  *77us NodeRecord 50%, PathRecord 33%, MCMemberRecord 17%$" "$out"
 has "a requester" "^    7 node07 HCA-1  *2\.0  *2  *33%  *2  *0  *0  *0  *0  *77us  *77us PathRecord 50%, NodeRecord 50%$" "$out"
 has "names are escaped" '^    8 eight\\u001b\[2J ' "$out"
 has "losses" "^3 captures lost" "$out"
@@ -163,12 +163,19 @@ press()
 	term send-keys -t top "$@"
 }
 
-# ends NAME: it has ended well, and the terminal is as it was
+# ends NAME [EXIT PATTERN]: it has ended, well unless that is said, and the
+# terminal is as it was
 ends()
 {
 	wait_for test -s "$tmp/rc"
 	wait_for test -s "$tmp/after"
-	is "$1: exit 0, not a word" "0 " "$(cat "$tmp/rc") $(cat "$tmp/err")"
+	if [ $# -eq 1 ]; then
+		is "$1: exit 0, not a word" "0 " \
+			"$(cat "$tmp/rc") $(cat "$tmp/err")"
+	else
+		is "$1: exit $2" "$2" "$(cat "$tmp/rc")"
+		has "$1: it is told" "$3" "$(cat "$tmp/err")"
+	fi
 	is "$1: the terminal's settings are as before" \
 		"$(cat "$tmp/before")" "$(cat "$tmp/after")"
 	is "$1: the screen is as before, with a cursor" "0 1" \
@@ -178,7 +185,7 @@ ends()
 start 80 24 '' -r "$tmp/story"
 sees "80x24: the columns" \
 	'^  LID NAME  *REQ/S ▼REQS    % UNANS FAIL ERRS DUPS   P50   P99 ATTRIBUTES$'
-sees "80x24: totals" '^  all  *6\.0     6 100%     2    0    1    0  77us  77us NodeRecord$'
+sees "80x24: totals" '^  all  *6\.0     6 100%     1    0    1    0  77us  77us NodeRecord$'
 sees "80x24: keys" '^q quit  ? help'
 is "80x24: that many lines" 24 "$(screen | wc -l)"
 orders "by requests" "7 8 9 10 11"
@@ -289,7 +296,7 @@ start 80 24 '' -r "$tmp/cut"
 sees "a file that is cut" 'BROKEN OFF'
 sees "why" 'cut in its last packet'
 press q
-ends "after that"
+ends "after that" 1 'cut in its last packet'
 
 # a stream that ends, and comes again; each connection has the story once
 python3 - "$tmp/sock" "$tmp/story" <<'END' &

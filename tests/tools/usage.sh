@@ -26,6 +26,7 @@ wrong "-r without a file" "requires an argument -- 'r'" -r
 wrong "two inputs" "-i and -r" -r "$tmp/story" -i /x
 wrong "-w with -v" "-w shows nothing that -v" -w "$tmp/w" -v -r "$tmp/story"
 wrong "-w with -j" "-w shows nothing that -j" -w "$tmp/w" -j -r "$tmp/story"
+wrong "-w with -n" "-w shows nothing that -n" -w "$tmp/w" -n -r "$tmp/story"
 wrong "-j with -x" "-x does not go with it" -j -x -r "$tmp/story"
 wrong "-q with -v" "either short or long" -q -v -r "$tmp/story"
 wrong "expression" "^osmsnoop: 'pathrecord' does not belong here" \
@@ -45,6 +46,8 @@ fails()
 }
 : >"$tmp/empty"
 fails "no file" "^osmsnoop: $tmp/none: No such file" -r "$tmp/none"
+fails "a name that the terminal would obey" 'a\\u001b\[2Jb\\u000ac: No such' \
+	-r "$tmp"/$'a\033[2Jb\nc'
 fails "empty file" "^osmsnoop: $tmp/empty: nothing is in it" -r "$tmp/empty"
 fails "empty standard input" "standard input: nothing is in it" -r -
 fails "another file" "no capture file" -r "$snoop"
