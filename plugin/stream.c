@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -37,6 +38,7 @@ enum {
 	NAP_NS = 10000000,	/* between a packet and its sending */
 	SECOND_NS = 1000000000,	/* between looks at the socket's file */
 	PATIENCE_NS = 100000000,
+	CLOSE_NS = 50000000,	/* for the socket's file, at the end */
 	MS_NS = 1000000,
 
 	/* epoll's tags; those of readers are their places */
@@ -46,6 +48,8 @@ enum {
 };
 
 #define SAY_AGAIN_NS UINT64_C(60000000000)
+/* To another process that listens there, connecting is a reader that comes. */
+#define ASK_AGAIN_NS UINT64_C(10000000000)
 
 /*
  * What has been put is counted in packets and in the captures that they tell
@@ -68,11 +72,17 @@ struct client {
 	uint8_t *chunk;
 };
 
+/* A file, as long as it is the same. */
+struct file_id {
+	dev_t dev;
+	ino_t inode;
+};
+
 struct stream {
-	osm_log_t *p_log;
 	struct sockaddr_un address;
 	gid_t group;
 	pthread_t thread;
+	sem_t done;
 	int epoll, kick;
 	_Atomic bool closing;
 	uint64_t deadline_ns;		/* set before `closing` */
@@ -80,6 +90,8 @@ struct stream {
 	_Atomic uint64_t refused;
 
 	pthread_mutex_t mutex;		/* of these */
+	osm_log_t *p_log;		/* NULL: left behind */
+	bool finished, left_behind;
 	struct slot *slots;
 	uint64_t head;			/* packets ever put */
 	uint64_t total;			/* of the count */
@@ -87,8 +99,9 @@ struct stream {
 
 	/* the server's */
 	int listener;			/* -1: not yet, or no more */
-	dev_t dev;			/* of its file */
-	ino_t inode;
+	struct file_id file;		/* the listener's */
+	struct file_id alive;		/* another process's, who was asked */
+	uint64_t asked_ns;		/* then; 0 = never */
 	bool failed;			/* which was said */
 	uint64_t full_ns;		/* when that was said; 0 = never */
 	uint64_t look_ns;		/* when to look at it, or try again */
@@ -139,6 +152,14 @@ void stream_put(struct stream *s, const uint8_t *packet, size_t len,
 		kick(s);
 }
 
+/* What the server says, unless OpenSM has ended without it. */
+#define say(s, number, ...) do { \
+	pthread_mutex_lock(&(s)->mutex); \
+	if ((s)->p_log) \
+		sink_error((s)->p_log, number, __VA_ARGS__); \
+	pthread_mutex_unlock(&(s)->mutex); \
+} while (0)
+
 /* The socket's file */
 
 /* Said once, until the socket is there. */
@@ -156,9 +177,9 @@ static void cannot_listen(struct stream *s, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(why, sizeof(why), fmt, args);
 	va_end(args);
-	sink_error(s->p_log, "5D30",
-		   "%s: %s -- nobody can read the stream, and it is tried again every second",
-		   s->address.sun_path, why);
+	say(s, "5D30",
+	    "%s: %s -- nobody can read the stream, and it is tried again",
+	    s->address.sun_path, why);
 }
 
 /*
@@ -185,6 +206,18 @@ static bool is_alive(const struct stream *s, pid_t *pid)
 	return alive;
 }
 
+static bool is_same(const struct file_id *id, const struct stat *st)
+{
+	return id->dev == st->st_dev && id->inode == st->st_ino;
+}
+
+/* The same who was alive when it was asked, which is not long ago? */
+static bool was_alive(const struct stream *s, const struct stat *st)
+{
+	return s->asked_ns && is_same(&s->alive, st) &&
+	       clock_ns(CLOCK_MONOTONIC) - s->asked_ns < ASK_AGAIN_NS;
+}
+
 /* Make room for the socket: only what is one, and nobody's, is removed. */
 static bool make_way(struct stream *s)
 {
@@ -198,7 +231,11 @@ static bool make_way(struct stream *s)
 		cannot_listen(s, "there is a file that is no socket");
 		return false;
 	}
+	if (was_alive(s, &st))
+		return false;
 	if (is_alive(s, &pid)) {
+		s->alive = (struct file_id){ st.st_dev, st.st_ino };
+		s->asked_ns = clock_ns(CLOCK_MONOTONIC);
 		if (pid)
 			cannot_listen(s, "process %d listens there", (int)pid);
 		else
@@ -228,22 +265,55 @@ static int lock_folder(const struct stream *s, bool *locked)
 	return fd;
 }
 
-static void remove_file(const struct stream *s)
+/* Nobody finds a socket whose file is gone, or is another's. */
+static bool is_still_there(const struct stream *s)
 {
 	struct stat st;
 
-	if (!lstat(s->address.sun_path, &st) && st.st_dev == s->dev &&
-	    st.st_ino == s->inode)
+	return !lstat(s->address.sun_path, &st) && is_same(&s->file, &st);
+}
+
+static void remove_file(const struct stream *s)
+{
+	if (is_still_there(s))
 		unlink(s->address.sun_path);
 }
 
-/* The group, then the mode: nobody who must not can connect in between. */
-static bool give_to_group(const struct stream *s)
+/*
+ * The group, then the mode: nobody who must not can connect in between. By the
+ * file that is ours, whatever is found at the path by now.
+ */
+static bool give_to_group(const struct stream *s, int file)
 {
-	const char *path = s->address.sun_path;
+	char self[32];
 
-	return s->group == (gid_t)-1 ||
-	       (!lchown(path, (uid_t)-1, s->group) && !chmod(path, 0660));
+	if (s->group == (gid_t)-1)
+		return true;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", file);
+	return !fchownat(file, "", (uid_t)-1, s->group, AT_EMPTY_PATH) &&
+	       !chmod(self, 0660);
+}
+
+/* It may be another's already, who found nobody who listens there. */
+static bool take_file(struct stream *s)
+{
+	int file = open(s->address.sun_path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	bool taken;
+
+	if (file < 0)
+		return false;
+	taken = !fstat(file, &st);
+	if (taken && !S_ISSOCK(st.st_mode)) {
+		errno = EEXIST;
+		taken = false;
+	}
+	if (taken) {
+		s->file = (struct file_id){ st.st_dev, st.st_ino };
+		taken = give_to_group(s, file);
+	}
+	close(file);
+	return taken;
 }
 
 /*
@@ -255,15 +325,11 @@ static bool bind_and_listen(struct stream *s, int fd)
 	const struct sockaddr *address = (const struct sockaddr *)&s->address;
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET,
 				     .data.u32 = TAG_LISTENER };
-	struct stat st;
 
 	if (fchmod(fd, 0600) || bind(fd, address, sizeof(s->address)))
 		return false;
-	if (lstat(s->address.sun_path, &st))
-		return false;
-	s->dev = st.st_dev;
-	s->inode = st.st_ino;
-	if (give_to_group(s) && !listen(fd, BACKLOG) &&
+	s->file = (struct file_id){ 0 };
+	if (take_file(s) && !listen(fd, BACKLOG) &&
 	    !epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event))
 		return true;
 	remove_file(s);
@@ -282,8 +348,8 @@ static void listen_now(struct stream *s)
 	}
 	s->listener = fd;
 	if (s->failed)
-		sink_error(s->p_log, "5D31", "%s: the stream can be read now",
-			   s->address.sun_path);
+		say(s, "5D31", "%s: the stream can be read now",
+		    s->address.sun_path);
 	s->failed = false;
 }
 
@@ -305,15 +371,6 @@ static void stop_listening(struct stream *s)
 	remove_file(s);
 	close(s->listener);
 	s->listener = -1;
-}
-
-/* Nobody finds a socket whose file is gone, or is another's. */
-static bool is_still_there(const struct stream *s)
-{
-	struct stat st;
-
-	return !lstat(s->address.sun_path, &st) && st.st_dev == s->dev &&
-	       st.st_ino == s->inode;
 }
 
 /* Readers */
@@ -352,9 +409,9 @@ static void refuse(struct stream *s, int fd)
 	if (s->full_ns && now - s->full_ns < SAY_AGAIN_NS)
 		return;
 	s->full_ns = now;
-	sink_error(s->p_log, "5D32",
-		   "%s: a reader is turned away: %d read already, or there is no memory for more; %" PRIu64 " were so far",
-		   s->address.sun_path, (int)s->n_clients, refused);
+	say(s, "5D32",
+	    "%s: a reader is turned away: %d read already, or there is no memory for more; %" PRIu64 " were so far",
+	    s->address.sun_path, (int)s->n_clients, refused);
 }
 
 /* From here on it gets everything, or is told what it does not get. */
@@ -629,6 +686,33 @@ static void end(struct stream *s)
 	}
 }
 
+static void stream_free(struct stream *s)
+{
+	if (s->epoll >= 0)
+		close(s->epoll);
+	if (s->kick >= 0)
+		close(s->kick);
+	sem_destroy(&s->done);
+	pthread_mutex_destroy(&s->mutex);
+	free(s->slots);
+	free(s);
+}
+
+/* Who closes the stream frees it, unless it is gone. */
+static void finish(struct stream *s)
+{
+	bool left_behind;
+
+	pthread_mutex_lock(&s->mutex);
+	s->finished = true;
+	left_behind = s->left_behind;
+	pthread_mutex_unlock(&s->mutex);
+	if (left_behind)
+		stream_free(s);
+	else
+		sem_post(&s->done);
+}
+
 static void *stream_main(void *context)
 {
 	struct stream *s = context;
@@ -641,18 +725,8 @@ static void *stream_main(void *context)
 		wait_until(s, earlier(s->look_ns, s->turn_ns));
 	}
 	end(s);
+	finish(s);
 	return NULL;
-}
-
-static void stream_free(struct stream *s)
-{
-	if (s->epoll >= 0)
-		close(s->epoll);
-	if (s->kick >= 0)
-		close(s->kick);
-	pthread_mutex_destroy(&s->mutex);
-	free(s->slots);
-	free(s);
 }
 
 struct stream *stream_open(const char *path, gid_t group, osm_log_t *p_log)
@@ -672,6 +746,7 @@ struct stream *stream_open(const char *path, gid_t group, osm_log_t *p_log)
 	for (i = 0; i < STREAM_CLIENTS_MAX; i++)
 		s->clients[i].fd = -1;
 	pthread_mutex_init(&s->mutex, NULL);
+	sem_init(&s->done, 0, 0);
 	/* memory that nobody reads for is not touched */
 	s->slots = calloc(STREAM_PACKETS, sizeof(*s->slots));
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -684,11 +759,37 @@ struct stream *stream_open(const char *path, gid_t group, osm_log_t *p_log)
 	return NULL;
 }
 
+/* The path may lie on a file system that hangs. */
+static bool is_left_behind(struct stream *s)
+{
+	pthread_mutex_lock(&s->mutex);
+	s->left_behind = !s->finished;
+	if (s->left_behind) {
+		sink_error(s->p_log, "5D33",
+			   "%s: its file system hangs; OpenSM ends without waiting for it",
+			   s->address.sun_path);
+		s->p_log = NULL;
+		pthread_detach(s->thread);
+	}
+	pthread_mutex_unlock(&s->mutex);
+	return s->left_behind;
+}
+
 void stream_close(struct stream *s, uint64_t deadline_ns)
 {
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	struct timespec until;
+
 	s->deadline_ns = deadline_ns;
 	atomic_store(&s->closing, true);
 	kick(s);
+	until = clock_timespec((deadline_ns > now ? deadline_ns : now) +
+			       CLOSE_NS);
+	while (sem_clockwait(&s->done, CLOCK_MONOTONIC, &until) &&
+	       errno == EINTR)
+		;
+	if (is_left_behind(s))
+		return;
 	pthread_join(s->thread, NULL);
 	stream_free(s);
 }

@@ -10,7 +10,8 @@
  * packet, as soon as it reads again.
  *
  * A socket that cannot be had is said once and tried again each second, as is
- * one whose file was taken away.
+ * one whose file was taken away; another process that has it is asked every 10 s
+ * whether it is still alive.
  */
 #ifndef OSMSNOOP_STREAM_H
 #define OSMSNOOP_STREAM_H
@@ -53,7 +54,8 @@ uint64_t stream_refused(const struct stream *s);
 /*
  * Take the socket away and end. Readers get what is in the ring until the
  * deadline (CLOCK_MONOTONIC), those that take nothing for a tenth of a second
- * not so long. Who puts is done.
+ * not so long. Who puts is done. A thread that hangs in the socket's file system
+ * is left behind, and frees what it has when it goes on.
  */
 void stream_close(struct stream *s, uint64_t deadline_ns);
 

@@ -31,15 +31,17 @@ ask()
 	grep -q " answered $1 none 0 " "$FABRIC_DIR/sa.sum"
 }
 
-# start [OPTION...]: the trace where $trace says, nothing but SA MADs, so
-# that it has a record for each query and those that the audit has
+# start [OPTION...]: the trace where $trace and the socket where $listen says,
+# nothing but SA MADs, so that it has a record for each query and those that the
+# audit has
+listen=none
 start()
 {
 	asked=0
 	audit=$FABRIC_DIR/audit
 	rm -f "$audit"
 	fabric_opensm sm Hca1 -c 'event_plugin_name osmsnoop' \
-		-c "event_plugin_options osmsnoop.trace=$trace osmsnoop.audit=$audit osmsnoop.listen=none osmsnoop.filter=class:sa ${*/#/osmsnoop.}"
+		-c "event_plugin_options osmsnoop.trace=$trace osmsnoop.audit=$audit osmsnoop.listen=$listen osmsnoop.filter=class:sa ${*/#/osmsnoop.}"
 }
 
 # logged NUMBER TEXT
@@ -239,7 +241,9 @@ elif make_hung >"$FABRIC_DIR/mount" 2>&1; then
 	is "${N[loss]}" 0 'hangs: not even in loss records'
 	is "$(logged '5D2.' '')" 0 'hangs: nothing to complain of'
 
+	listen=$hung/sock
 	start
+	listen=none
 	check 'hangs at the end: OpenSM answers' ask 100
 	check 'hangs at the end: the trace is written' \
 		fabric_wait_for 10 recorded "$trace" 5200
@@ -250,6 +254,8 @@ elif make_hung >"$FABRIC_DIR/mount" 2>&1; then
 		fabric_wait_for 3 grep -q '^Exiting SM' "$FABRIC_DIR/sm/stdout"
 	is "$(logged 5D25 'without waiting for [1-9]')" 1 \
 		'hangs at the end: the log says what is missing'
+	is "$(logged 5D33 'without waiting')" 1 \
+		'hangs at the end: nor is the socket waited for'
 	check 'hangs at the end: the audit is whole' fabric_lines "$audit"
 	is "${N[last]}" stop 'hangs at the end: with the stop record'
 	# until now the kernel lets no process end that waits for the disk
