@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 enum { FILE_BUFFER = 256 * 1024, FILE_RECORD_MAX = 128 * 1024 };
 
@@ -27,6 +28,9 @@ struct file_walk {
 	ino_t ino;		/* 0 = none */
 	uint64_t end;
 	uint64_t packets;
+	bool damaged;		/* from there on, */
+	struct timespec when;	/* since it was changed then */
+	uint64_t size;		/* to this */
 };
 
 struct file {

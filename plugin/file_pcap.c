@@ -51,6 +51,12 @@ static bool only_zeroes(struct file *f, uint64_t from)
 	return true;
 }
 
+static bool is_damaged(struct file *f)
+{
+	return file_fail(f, "%s: is damaged: from byte %" PRIu64 " on there are no packets of osmsnoop",
+			 f->path, f->walk.end);
+}
+
 /*
  * From packet to packet, from where it is known that one begins: what is in a
  * MAD may look like a packet. By reading: who cuts a file that is mapped kills
@@ -71,10 +77,11 @@ static bool walk(struct file *f)
 			w->packets++;
 		w->end += used;
 	} while (used && w->end < f->size);
-	return !is_no_packet(f->buffer + used, n - used) ||
-	       only_zeroes(f, w->end) ||
-	       file_fail(f, "%s: is damaged: from byte %" PRIu64 " on there are no packets of osmsnoop",
-			 f->path, w->end);
+	if (!is_no_packet(f->buffer + used, n - used) ||
+	    only_zeroes(f, w->end))
+		return true;
+	w->damaged = true;
+	return is_damaged(f);
 }
 
 /* A header that is torn says that nothing was behind it. */
@@ -91,7 +98,29 @@ static bool read_header(struct file *f)
 			  f->path));
 }
 
-/* The last time's walk goes on, unless that was in another file. */
+static bool is_unchanged(const struct file_walk *w, const struct stat *st)
+{
+	return w->size == (uint64_t)st->st_size &&
+	       w->when.tv_sec == st->st_ctim.tv_sec &&
+	       w->when.tv_nsec == st->st_ctim.tv_nsec;
+}
+
+static void begin_walk(struct file_walk *w, const struct stat *st)
+{
+	*w = (struct file_walk){
+		.dev = st->st_dev,
+		.ino = st->st_ino,
+		.end = ERF_FILE_HEADER,
+		.when = st->st_ctim,
+		.size = (uint64_t)st->st_size,
+	};
+}
+
+/*
+ * The last time's walk goes on, unless that was in another file. Where it finds
+ * no packets, other bytes may have been put there: once more from the start. A
+ * damaged file that nobody has touched since then is not read again.
+ */
 static bool walk_on(struct file *f)
 {
 	struct file_walk *w = &f->walk;
@@ -99,16 +128,15 @@ static bool walk_on(struct file *f)
 
 	if (fstat(f->fd, &st))
 		return file_fail(f, "%s: %s", f->path, strerror(errno));
-	if (w->dev != st.st_dev || w->ino != st.st_ino || w->end > f->size) {
-		*w = (struct file_walk){ .dev = st.st_dev, .ino = st.st_ino,
-					 .end = ERF_FILE_HEADER };
-		return walk(f);
-	}
-	if (walk(f))
+	if (w->dev != st.st_dev || w->ino != st.st_ino || w->end > f->size)
+		begin_walk(w, &st);
+	else if (w->damaged && is_unchanged(w, &st))
+		return is_damaged(f);
+	else if (!w->damaged && walk(f))
 		return true;
-	/* or other bytes were put there: from the start, the next time */
-	w->ino = 0;
-	return false;
+	else
+		begin_walk(w, &st);
+	return walk(f);
 }
 
 static bool find_end(struct file *f, uint64_t *end)

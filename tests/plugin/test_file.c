@@ -193,9 +193,21 @@ START_TEST(test_foreign_pcap)
 }
 END_TEST
 
+/* By this process, so far. */
+static unsigned long long bytes_read(void)
+{
+	unsigned long long n = 0;
+	FILE *io = fopen("/proc/self/io", "r");
+
+	ck_assert_int_eq(fscanf(io, "rchar: %llu", &n), 1);
+	fclose(io);
+	return n;
+}
+
 /* What is no packet, with more behind it, is nothing that a kill leaves. */
 START_TEST(test_damaged_pcap)
 {
+	unsigned long long before;
 	char bytes[8192];
 	size_t i, at = (size_t)file_size(3);
 	int fd;
@@ -212,6 +224,10 @@ START_TEST(test_damaged_pcap)
 		check_refused("is damaged: from byte");
 		check_bytes(path, bytes, (size_t)file_size(9));
 	}
+	/* it is not read again and again */
+	before = bytes_read();
+	check_refused("is damaged: from byte");
+	ck_assert_uint_lt(bytes_read() - before, 1024);
 	/* mended by somebody, in its place */
 	ck_assert_int_eq(truncate(path, file_size(3)), 0);
 	ck_assert(file_open(file));
