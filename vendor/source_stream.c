@@ -137,6 +137,9 @@ static void stream_gone(struct stream_state *s, const char *why)
 {
 	close(s->fd);
 	s->fd = -1;
+	/* a part of a packet, whose rest will not come */
+	s->at = s->end = 0;
+	atomic_store(&s->buffered, 0);
 	s->retry_ns = clock_ns(CLOCK_MONOTONIC) + SECOND_NS;
 	if (s->away)
 		return;
@@ -366,7 +369,6 @@ static const uint8_t *next_packet(struct stream_state *s)
 	len = erf_packet_len(packet, rest);
 	if (len == SIZE_MAX) {
 		stream_gone(s, "what came is no capture");
-		s->at = s->end = 0;
 		return NULL;
 	}
 	if (!len || len > rest)

@@ -526,6 +526,7 @@ START_TEST(nonsense)
 	other_end();
 	source_end(&stats);
 	ck_assert_uint_eq(stats.gaps, 1);
+	ck_assert_uint_eq(stats.ring_bytes, 0);
 }
 END_TEST
 
