@@ -6,28 +6,25 @@
  * begun does so without: its names are told with what comes then.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "erf.h"
 #include "sink.h"
+#include "told.h"
 #include "writer.h"
-
-enum { LIDS = 0xc000 };		/* from there on they are multicast */
-
-/* The name that was told last of a LID. */
-struct told {
-	uint64_t turn;		/* 0 = none; see turn_of() */
-	uint64_t port_guid;
-	size_t len;
-	char name[ERF_NAME_MAX];
-};
 
 struct sink_capture_state {
 	struct writer *writer;
+	struct told *told;
 	bool show_keys;
-	struct told *naming;	/* is told with the packet that comes now */
-	struct told told[LIDS];	/* of a page that is not used, no memory */
+	bool naming;		/* the packet that comes now tells a name, */
+	uint16_t lid;		/* of this LID */
 };
+
+static void capture_free(struct sink_capture_state *s)
+{
+	told_free(s->told);
+	free(s);
+}
 
 static bool capture_open(const struct options *options, osm_log_t *p_log,
 			 void **state)
@@ -40,12 +37,15 @@ static bool capture_open(const struct options *options, osm_log_t *p_log,
 	if (!s)
 		return false;
 	s->show_keys = options->show_keys;
-	s->writer = writer_open(&file_pcap, options->capture,
-				options->max_bytes, options->max_files, p_log);
+	s->told = told_new(0);
+	if (s->told)
+		s->writer = writer_open(&file_pcap, options->capture,
+					options->max_bytes, options->max_files,
+					p_log);
 	if (s->writer)
 		*state = s;
 	else
-		free(s);
+		capture_free(s);
 	return *state;
 }
 
@@ -55,39 +55,13 @@ static uint64_t turn_of(const struct sink_capture_state *s)
 	return writer_begun(s->writer) + 1;
 }
 
-/* Is there a name that this file does not have? It is then noted as told. */
-static bool is_news(struct sink_capture_state *s, const struct requester *peer,
-		    struct erf_name *name)
-{
-	uint64_t turn = turn_of(s);
-	struct told *t;
-
-	*name = (struct erf_name){ .port_guid = peer->port_guid, .name = "" };
-	if (peer->name) {
-		name->name = peer->name;
-		name->len = strnlen(peer->name, ERF_NAME_MAX);
-	}
-	if ((!name->port_guid && !name->len) || peer->addr.lid >= LIDS)
-		return false;
-	t = &s->told[peer->addr.lid];
-	if (t->turn == turn && t->port_guid == name->port_guid &&
-	    t->len == name->len && !memcmp(t->name, name->name, name->len))
-		return false;
-	t->turn = turn;
-	t->port_guid = name->port_guid;
-	t->len = name->len;
-	memcpy(t->name, name->name, name->len);
-	s->naming = t;
-	return true;
-}
-
 static bool put_packet(const uint8_t *packet, size_t len, void *context)
 {
 	struct sink_capture_state *s = context;
 
 	if (!writer_put(s->writer, (const char *)packet, len) && s->naming)
-		s->naming->turn = 0;
-	s->naming = NULL;
+		told_forget(s->told, s->lid);
+	s->naming = false;
 	/* those that follow are counted, too */
 	return true;
 }
@@ -97,9 +71,12 @@ static void capture_capture(void *state, const struct mad_capture *capture,
 {
 	struct sink_capture_state *s = state;
 	struct erf_name name;
-	bool news = is_news(s, peer, &name);
 
-	erf_encode(capture, news ? &name : NULL, s->show_keys, put_packet, s);
+	s->lid = peer->addr.lid;
+	s->naming = told_is_news(s->told, peer, turn_of(s), capture->mono_ns,
+				 &name);
+	erf_encode(capture, s->naming ? &name : NULL, s->show_keys, put_packet,
+		   s);
 }
 
 static void capture_flush(void *state, const struct sink_moment *moment)
@@ -115,7 +92,7 @@ static void capture_close(void *state, uint64_t deadline_ns)
 	struct sink_capture_state *s = state;
 
 	writer_close(s->writer, deadline_ns);
-	free(s);
+	capture_free(s);
 }
 
 const struct sink sink_capture = {

@@ -6,30 +6,26 @@
  * missed the packet that told them.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "erf.h"
 #include "sink.h"
 #include "stream.h"
+#include "told.h"
 
 #define TELL_AGAIN_NS UINT64_C(10000000000)
 
-enum { LIDS = 0x10000 };
-
-/* The last name of a LID that was told. */
-struct told {
-	uint64_t mono_ns;
-	uint64_t readers;	/* stream_readers() then */
-	uint64_t port_guid;
-	uint64_t hash;		/* of the name */
-};
-
 struct sink_stream {
 	struct stream *stream;
+	struct told *told;
 	bool show_keys;
 	uint64_t lost;		/* by the next packet, which says so */
-	struct told told[LIDS];
 };
+
+static void sink_stream_free(struct sink_stream *s)
+{
+	told_free(s->told);
+	free(s);
+}
 
 static bool stream_sink_open(const struct options *options, osm_log_t *p_log,
 			     void **state)
@@ -42,38 +38,15 @@ static bool stream_sink_open(const struct options *options, osm_log_t *p_log,
 	if (!s)
 		return false;
 	s->show_keys = options->show_keys;
-	s->stream = stream_open(options->listen, options->listen_group, p_log);
+	s->told = told_new(TELL_AGAIN_NS);
+	if (s->told)
+		s->stream = stream_open(options->listen, options->listen_group,
+					p_log);
 	if (!s->stream) {
-		free(s);
+		sink_stream_free(s);
 		return false;
 	}
 	*state = s;
-	return true;
-}
-
-/* FNV-1a: only whether it is another name. */
-static uint64_t hash_of(const char *name)
-{
-	uint64_t hash = 0xcbf29ce484222325;
-
-	for (; *name; name++)
-		hash = (hash ^ (unsigned char)*name) * 0x100000001b3;
-	return hash;
-}
-
-static bool is_to_be_told(struct sink_stream *s, const struct requester *peer,
-			  uint64_t readers, uint64_t mono_ns)
-{
-	struct told *last = &s->told[peer->addr.lid];
-	const struct told now = {
-		mono_ns, readers, peer->port_guid, hash_of(peer->name),
-	};
-
-	if (last->readers == now.readers && last->hash == now.hash &&
-	    last->port_guid == now.port_guid &&
-	    mono_ns - last->mono_ns < TELL_AGAIN_NS)
-		return false;
-	*last = now;
 	return true;
 }
 
@@ -92,20 +65,13 @@ static void stream_sink_capture(void *state, const struct mad_capture *capture,
 	struct sink_stream *s = state;
 	uint64_t readers = stream_readers(s->stream);
 	struct erf_name name;
-	bool tell;
+	bool news;
 
 	if (!readers)
 		return;
-	tell = peer->name &&
-	       is_to_be_told(s, peer, readers, capture->mono_ns);
-	if (tell)
-		name = (struct erf_name){
-			.port_guid = peer->port_guid,
-			.name = peer->name,
-			.len = strnlen(peer->name, ERF_NAME_MAX),
-		};
+	news = told_is_news(s->told, peer, readers, capture->mono_ns, &name);
 	s->lost = capture->lost;
-	erf_encode(capture, tell ? &name : NULL, s->show_keys, put_packet, s);
+	erf_encode(capture, news ? &name : NULL, s->show_keys, put_packet, s);
 }
 
 static void stream_sink_flush(void *state, const struct sink_moment *moment)
@@ -120,7 +86,7 @@ static void stream_sink_close(void *state, uint64_t deadline_ns)
 	struct sink_stream *s = state;
 
 	stream_close(s->stream, deadline_ns);
-	free(s);
+	sink_stream_free(s);
 }
 
 const struct sink sink_stream = {

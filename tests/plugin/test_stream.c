@@ -675,17 +675,17 @@ START_TEST(test_names)
 	reader_begin(&a);
 	capture(7, "node7", start);
 	capture(8, "node8", start);
-	capture(9, NULL, start);
+	capture(9, NULL, start);	/* a GUID is told, too */
 	capture(7, "node7", start);
-	read_until(&a, 4, 2);
+	read_until(&a, 4, 3);
 	capture(7, "another", start + 1);
 	capture(7, "another", start + 2);
 	capture(9, "node9", start + 3);
-	read_until(&a, 7, 4);
+	read_until(&a, 7, 5);
 	capture(7, "another", start + 10 * SECOND);
 	capture(7, "another", start + 10 * SECOND + 1);
 	capture(7, "another", start + 10 * SECOND + 2);
-	read_until(&a, 10, 5);
+	read_until(&a, 10, 6);
 	reader_begin(&b);
 	capture(7, "another", start + 10 * SECOND + 3);
 	capture(7, "another", start + 10 * SECOND + 4);
