@@ -1,26 +1,45 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fabric.h"
 
-enum { NAME_MAX_BYTES = 128 };
+enum {
+	NAME_MAX_BYTES = 128,
+	/* and what tells it from another node's */
+	GUID_BYTES = sizeof(" 0x0011223344556677") - 1,
+};
 
-struct port {
+struct node {
 	uint64_t guid;
 	uint32_t name;		/* where in names; 0 = none */
+};
+
+struct port {
+	uint64_t guid;		/* 0 = none has this LID */
+	uint32_t node;		/* in nodes; 0 = not known */
+};
+
+struct guid_lid {
+	uint64_t guid;
+	uint16_t lid;
 };
 
 struct fabric {
 	size_t n_lids;
 	struct port *ports;	/* by LID */
+	size_t n_nodes, max_nodes;
+	struct node *nodes;	/* the first is none */
+	size_t n_guids;
+	struct guid_lid *guids;	/* by GUID, then LID */
 	char *names;		/* one after the other, the first is empty */
 	size_t names_used, names_size;
-	/* ports of one node share its name */
-	const void *last_desc;
-	uint32_t last_name;
+	uint32_t mlids, mlids_max;
+	const osm_node_t *p_last;	/* its ports are next to each other */
 };
 
 void fabric_free(struct fabric *fabric)
@@ -28,43 +47,75 @@ void fabric_free(struct fabric *fabric)
 	if (!fabric)
 		return;
 	free(fabric->ports);
+	free(fabric->nodes);
+	free(fabric->guids);
 	free(fabric->names);
 	free(fabric);
 }
 
-static struct fabric *fabric_new(size_t n_lids, size_t names_size)
+static struct fabric *fabric_new(size_t n_lids, size_t n_ports)
 {
 	struct fabric *f = calloc(1, sizeof(*f));
 
 	if (!f)
 		return NULL;
 	f->n_lids = n_lids;
-	f->names_size = names_size;
+	f->n_nodes = 1;
+	f->max_nodes = n_ports + 1;
+	f->names_size = n_ports * (NAME_MAX_BYTES + GUID_BYTES);
 	f->names_used = 1;
 	f->ports = calloc(n_lids + 1, sizeof(*f->ports));
-	f->names = calloc(1, names_size);
-	if (f->ports && f->names)
+	f->nodes = calloc(f->max_nodes, sizeof(*f->nodes));
+	f->guids = calloc(n_lids + 1, sizeof(*f->guids));
+	f->names = calloc(1, f->names_size);
+	if (f->ports && f->nodes && f->guids && f->names)
 		return f;
 	fabric_free(f);
 	return NULL;
 }
 
-static uint32_t keep_name(struct fabric *f, const char *desc)
+/* 0: there is no room. */
+static uint32_t keep_name(struct fabric *f, const char *name, size_t len)
 {
-	size_t len;
+	uint32_t at = (uint32_t)f->names_used;
 
-	if (!desc)
-		return 0;
-	if (desc == f->last_desc)
-		return f->last_name;
-	len = strnlen(desc, NAME_MAX_BYTES - 1);
 	if (f->names_used + len + 1 > f->names_size)
 		return 0;
-	memcpy(f->names + f->names_used, desc, len);
-	f->last_desc = desc;
-	f->last_name = (uint32_t)f->names_used;
+	memcpy(f->names + at, name, len);
 	f->names_used += len + 1;
-	return f->last_name;
+	return at;
+}
+
+static uint32_t keep_node(struct fabric *f, const osm_node_t *p_node)
+{
+	const char *desc = p_node->print_desc;
+	struct node *node;
+
+	if (p_node == f->p_last)
+		return (uint32_t)f->n_nodes - 1;
+	if (f->n_nodes == f->max_nodes)
+		return 0;
+	f->p_last = p_node;
+	node = &f->nodes[f->n_nodes];
+	node->guid = cl_ntoh64(p_node->node_info.node_guid);
+	if (desc)
+		node->name = keep_name(f, desc,
+				       strnlen(desc, NAME_MAX_BYTES - 1));
+	return (uint32_t)f->n_nodes++;
+}
+
+static void count_mlids(struct fabric *f, const osm_subn_t *subn)
+{
+	size_t i, n;
+
+	if (subn->max_mcast_lid_ho < IB_LID_MCAST_START_HO)
+		return;
+	n = subn->max_mcast_lid_ho - IB_LID_MCAST_START_HO + 1u;
+	if (n > sizeof(subn->mboxes) / sizeof(subn->mboxes[0]))
+		n = sizeof(subn->mboxes) / sizeof(subn->mboxes[0]);
+	for (i = 0; i < n; i++)
+		f->mlids += subn->mboxes[i] != NULL;
+	f->mlids_max = (uint32_t)n;
 }
 
 /* With OpenSM's lock held: copy, nothing else. */
@@ -78,10 +129,98 @@ static void copy(struct fabric *f, const osm_subn_t *subn)
 		if (!p_port)
 			continue;
 		f->ports[lid].guid = cl_ntoh64(p_port->guid);
-		f->ports[lid].name = keep_name(f, p_port->p_node ?
-						  p_port->p_node->print_desc :
-						  NULL);
+		if (p_port->p_node)
+			f->ports[lid].node = keep_node(f, p_port->p_node);
 	}
+	count_mlids(f, subn);
+}
+
+static const char *name_of(const struct fabric *f, const struct node *node)
+{
+	return f->names + node->name;
+}
+
+static int by_name(const void *a, const void *b, void *context)
+{
+	const struct fabric *f = context;
+	const struct node *x = &f->nodes[*(const uint32_t *)a];
+	const struct node *y = &f->nodes[*(const uint32_t *)b];
+	int order = strcmp(name_of(f, x), name_of(f, y));
+
+	return order ? order : (x->guid > y->guid) - (x->guid < y->guid);
+}
+
+static uint32_t tell_apart(struct fabric *f, const struct node *node)
+{
+	char name[NAME_MAX_BYTES + GUID_BYTES];
+	int len = snprintf(name, sizeof(name), "%s 0x%016" PRIx64,
+			   name_of(f, node), node->guid);
+	uint32_t at = keep_name(f, name, (size_t)len);
+
+	return at ? at : node->name;
+}
+
+/* From `i` on, in order of names: the first node with another one. */
+static size_t end_of_name(const struct fabric *f, const uint32_t *order,
+			  size_t n, size_t i)
+{
+	const char *name = name_of(f, &f->nodes[order[i]]);
+
+	while (++i < n && !strcmp(name_of(f, &f->nodes[order[i]]), name))
+		;
+	return i;
+}
+
+/* A node may be there more than once; of one name, GUIDs are in order. */
+static void tell_all_apart(struct fabric *f, const uint32_t *order, size_t n)
+{
+	size_t i, end;
+
+	for (i = 0; i < n; i = end) {
+		end = end_of_name(f, order, n, i);
+		if (!f->nodes[order[i]].name ||
+		    f->nodes[order[i]].guid == f->nodes[order[end - 1]].guid)
+			continue;
+		for (; i < end; i++)
+			f->nodes[order[i]].name =
+				tell_apart(f, &f->nodes[order[i]]);
+	}
+}
+
+/* Without memory for it the names stay as they are. */
+static void find_shared_names(struct fabric *f)
+{
+	uint32_t *order = calloc(f->n_nodes, sizeof(*order));
+	size_t i;
+
+	if (!order)
+		return;
+	for (i = 1; i < f->n_nodes; i++)
+		order[i - 1] = (uint32_t)i;
+	qsort_r(order, f->n_nodes - 1, sizeof(*order), by_name, f);
+	tell_all_apart(f, order, f->n_nodes - 1);
+	free(order);
+}
+
+static int by_guid(const void *a, const void *b)
+{
+	const struct guid_lid *x = a, *y = b;
+
+	if (x->guid != y->guid)
+		return x->guid > y->guid ? 1 : -1;
+	return x->lid - y->lid;
+}
+
+static void sort_guids(struct fabric *f)
+{
+	size_t lid;
+
+	for (lid = 1; lid < f->n_lids; lid++)
+		if (f->ports[lid].guid)
+			f->guids[f->n_guids++] = (struct guid_lid){
+				f->ports[lid].guid, (uint16_t)lid,
+			};
+	qsort(f->guids, f->n_guids, sizeof(*f->guids), by_guid);
 }
 
 struct fabric *fabric_snapshot(osm_opensm_t *osm)
@@ -98,7 +237,7 @@ struct fabric *fabric_snapshot(osm_opensm_t *osm)
 	pthread_rwlock_unlock(lock);
 
 	/* room for some that come meanwhile; the next snapshot has the rest */
-	f = fabric_new(n_lids + 64, (n_ports + 64) * NAME_MAX_BYTES);
+	f = fabric_new(n_lids + 64, n_ports + 64);
 	if (!f) {
 		errno = ENOMEM;
 		return NULL;
@@ -109,6 +248,8 @@ struct fabric *fabric_snapshot(osm_opensm_t *osm)
 	}
 	copy(f, &osm->subn);
 	pthread_rwlock_unlock(lock);
+	find_shared_names(f);
+	sort_guids(f);
 	return f;
 busy:
 	errno = EBUSY;
@@ -126,6 +267,33 @@ void fabric_resolve(const struct fabric *fabric, struct requester *requester)
 		return;
 	port = &fabric->ports[lid];
 	requester->port_guid = port->guid;
-	if (port->name)
-		requester->name = fabric->names + port->name;
+	if (fabric->nodes[port->node].name)
+		requester->name = name_of(fabric, &fabric->nodes[port->node]);
+}
+
+bool fabric_find(const struct fabric *fabric, struct requester *requester,
+		 uint64_t port_guid)
+{
+	size_t from = 0, to = fabric ? fabric->n_guids : 0, middle;
+
+	/* the first that is not less */
+	while (from < to) {
+		middle = (from + to) / 2;
+		if (fabric->guids[middle].guid < port_guid)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	if (!fabric || from == fabric->n_guids ||
+	    fabric->guids[from].guid != port_guid)
+		return false;
+	requester->addr.lid = fabric->guids[from].lid;
+	fabric_resolve(fabric, requester);
+	return true;
+}
+
+void fabric_mlids(const struct fabric *fabric, uint32_t *used, uint32_t *max)
+{
+	*used = fabric ? fabric->mlids : 0;
+	*max = fabric ? fabric->mlids_max : 0;
 }

@@ -2,7 +2,7 @@
 /*
  * Who is behind a LID: a snapshot of OpenSM's subnet database. It is taken
  * under OpenSM's lock, shared and only when it is free at once, and is looked
- * at without it.
+ * at without it. Nodes that share a name are told apart by their GUID behind it.
  */
 #ifndef OSMSNOOP_FABRIC_H
 #define OSMSNOOP_FABRIC_H
@@ -27,5 +27,15 @@ void fabric_free(struct fabric *fabric);
  * known yet). The name lives as long as the snapshot.
  */
 void fabric_resolve(const struct fabric *fabric, struct requester *requester);
+
+/*
+ * Fill in addr.lid (the first of several), port_guid and name by a port GUID in
+ * host byte order. False, and nothing is filled in: there is no such port.
+ */
+bool fabric_find(const struct fabric *fabric, struct requester *requester,
+		 uint64_t port_guid);
+
+/* Multicast LIDs in use, and how many the switches have; 0 = not known. */
+void fabric_mlids(const struct fabric *fabric, uint32_t *used, uint32_t *max);
 
 #endif /* OSMSNOOP_FABRIC_H */

@@ -16,9 +16,9 @@
 #include "names.h"
 #include "rmpp.h"
 #include "sink.h"
-#include "storm.h"
 #include "thread.h"
 #include "trace.h"
+#include "watch/watch.h"
 #include "transaction.h"
 #include "trap.h"
 
@@ -72,7 +72,7 @@ struct trace {
 	pthread_mutex_t mutex;		/* of all below */
 	struct sinks *sinks;
 	struct transactions *transactions;
-	struct storm *storm;
+	struct watch *watch;
 	struct fabric *fabric;
 	bool names_stale;
 	uint64_t names_at;		/* when the snapshot was taken */
@@ -94,6 +94,8 @@ static void emit(const struct record *record, void *context)
 	struct trace *t = context;
 
 	sinks_put(t->sinks, record);
+	/* alerts on it come behind it */
+	watch_record(t->watch, record, clock_ns(CLOCK_MONOTONIC));
 }
 
 static void emit_now(struct record *record, void *context)
@@ -102,7 +104,7 @@ static void emit_now(struct record *record, void *context)
 
 	record->time_ns = clock_ns(CLOCK_REALTIME);
 	record->show_keys = t->options->show_keys;
-	sinks_put(t->sinks, record);
+	emit(record, t);
 }
 
 static void resolve(struct requester *requester, void *context)
@@ -110,6 +112,24 @@ static void resolve(struct requester *requester, void *context)
 	struct trace *t = context;
 
 	fabric_resolve(t->fabric, requester);
+}
+
+static bool find(struct requester *requester, uint64_t port_guid,
+		 void *context)
+{
+	struct trace *t = context;
+
+	return fabric_find(t->fabric, requester, port_guid);
+}
+
+static void tell_subnet(struct watch_subnet *subnet, void *context)
+{
+	struct trace *t = context;
+
+	*subnet = (struct watch_subnet){
+		.sm_port_guid = cl_ntoh64(t->osm->subn.sm_port_guid),
+	};
+	fabric_mlids(t->fabric, &subnet->mlids, &subnet->mlids_max);
 }
 
 /* Captures */
@@ -188,7 +208,7 @@ static void handle_capture(struct trace *t, const struct mad_capture *cap)
 		count(&t->captured, cap);
 	hand_to_sinks(t, cap);
 	if (request)
-		storm_request(t->storm, &cap->peer, cap->mono_ns);
+		watch_request(t->watch, cap);
 	transactions_put(t->transactions, cap);
 }
 
@@ -488,7 +508,7 @@ static void tick(struct trace *t)
 	if (until == mono_ns)
 		look_for_missing(t, &stats, false);
 	transactions_tick(t->transactions, until);
-	storm_tick(t->storm, until);
+	watch_tick(t->watch, until);
 	transactions_get_stats(t->transactions, &transactions);
 	sinks_flush(t->sinks, &moment);
 	pthread_mutex_unlock(&t->mutex);
@@ -637,7 +657,7 @@ void trace_stop(struct trace *t)
 	look_for_missing(t, &stats, true);
 	look_for_losses(t, &stats);
 	transactions_flush(t->transactions);
-	storm_flush(t->storm, clock_ns(CLOCK_MONOTONIC));
+	watch_flush(t->watch, clock_ns(CLOCK_MONOTONIC));
 	say_stop(t, &stats);
 	pthread_mutex_unlock(&t->mutex);
 }
@@ -654,11 +674,12 @@ struct trace *trace_new(osm_opensm_t *osm, const struct options *options,
 		.resolve = resolve,
 		.context = t,
 	};
-	struct storm_options storm = {
-		.requests = options->storm_requests,
-		.seconds = options->storm_seconds,
+	const struct watch_host host = {
+		.options = options,
 		.emit = emit_now,
 		.resolve = resolve,
+		.find = find,
+		.subnet = tell_subnet,
 		.context = t,
 	};
 
@@ -674,9 +695,9 @@ struct trace *trace_new(osm_opensm_t *osm, const struct options *options,
 	memset(&t->opensm, 0, sizeof(t->opensm));
 	t->events = events_new();
 	t->transactions = transactions_new(&transactions);
-	t->storm = storm_new(&storm);
+	t->watch = watch_new(&host);
 	t->sinks = sinks_open(options, &osm->log);
-	if (t->events && t->transactions && t->storm && t->sinks) {
+	if (t->events && t->transactions && t->watch && t->sinks) {
 		/* then an answer may be among what does not pass */
 		if (options->partial)
 			transactions_note_loss(t->transactions, UINT64_MAX);
@@ -693,7 +714,7 @@ void trace_free(struct trace *t)
 	if (t->sinks)
 		sinks_close(t->sinks, t->end_ns);
 	transactions_free(t->transactions);
-	storm_free(t->storm);
+	watch_free(t->watch);
 	events_free(t->events);
 	fabric_free(t->fabric);
 	pthread_mutex_destroy(&t->mutex);

@@ -38,6 +38,7 @@ static void setup(void)
 			snprintf(desc, sizeof(desc), "node%05zu HCA-1",
 				 lid / PORTS_A_NODE);
 			node->print_desc = strdup(desc);
+			node->node_info.node_guid = cl_hton64(lid);
 		}
 		ports[lid].p_node = node;
 		ports[lid].guid = cl_hton64(0x0002c90300000000u + lid);
@@ -142,6 +143,78 @@ START_TEST(test_all_lids_without_opensm)
 }
 END_TEST
 
+/* Two nodes with one name; the first has two ports that are far apart. */
+START_TEST(test_shared_names)
+{
+	static const struct {
+		uint16_t lid;
+		const char *name;
+	} all[] = {
+		{ 100, "twin 0x0000000000000065" },
+		{ 40000, "twin 0x0000000000000065" },
+		{ 200, "twin 0x00000000000000c9" },
+		{ 101, "node00050 HCA-1" },
+	};
+	osm_node_t twins[2] = { 0 };
+	struct fabric *fabric;
+	size_t i;
+
+	twins[0].node_info.node_guid = cl_hton64(101);
+	twins[1].node_info.node_guid = cl_hton64(201);
+	twins[0].print_desc = twins[1].print_desc = (char *)"twin";
+	ports[100].p_node = ports[40000].p_node = &twins[0];
+	ports[200].p_node = &twins[1];
+	fabric = fabric_snapshot(osm);
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		struct requester who = { .addr.lid = all[i].lid };
+
+		fabric_resolve(fabric, &who);
+		ck_assert_str_eq(who.name, all[i].name);
+	}
+	fabric_free(fabric);
+}
+END_TEST
+
+START_TEST(test_find)
+{
+	struct requester who = { .addr.lid = 1 };
+	struct fabric *fabric;
+
+	ck_assert(!fabric_find(NULL, &who, 1));
+	/* a port with two LIDs (LMC) */
+	cl_ptr_vector_set(&osm->subn.port_lid_tbl, 501, &ports[500]);
+	fabric = fabric_snapshot(osm);
+	ck_assert(!fabric_find(fabric, &who, 0));
+	ck_assert(!fabric_find(fabric, &who, 0x0002c90300000000u));
+	ck_assert(!fabric_find(fabric, &who, UINT64_MAX));
+	ck_assert_uint_eq(who.addr.lid, 1);
+	ck_assert(fabric_find(fabric, &who, 0x0002c90300000000u + 500));
+	ck_assert_uint_eq(who.addr.lid, 500);
+	ck_assert_str_eq(who.name, "node00250 HCA-1");
+	ck_assert(fabric_find(fabric, &who, 0x0002c90300000000u + LIDS));
+	ck_assert_uint_eq(who.addr.lid, LIDS);
+	fabric_free(fabric);
+}
+END_TEST
+
+START_TEST(test_mlids)
+{
+	struct fabric *fabric;
+	uint32_t used, max;
+
+	fabric_mlids(NULL, &used, &max);
+	ck_assert_uint_eq(used + max, 0);
+	osm->subn.max_mcast_lid_ho = IB_LID_MCAST_START_HO + 1023;
+	osm->subn.mboxes[0] = osm->subn.mboxes[1023] = osm;
+	osm->subn.mboxes[1024] = osm;
+	fabric = fabric_snapshot(osm);
+	fabric_mlids(fabric, &used, &max);
+	ck_assert_uint_eq(used, 2);
+	ck_assert_uint_eq(max, 1024);
+	fabric_free(fabric);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("fabric");
@@ -153,6 +226,9 @@ int main(void)
 	tcase_add_test(tcase, test_unknown_lids);
 	tcase_add_test(tcase, test_never_waits);
 	tcase_add_test(tcase, test_all_lids_without_opensm);
+	tcase_add_test(tcase, test_shared_names);
+	tcase_add_test(tcase, test_find);
+	tcase_add_test(tcase, test_mlids);
 	suite_add_tcase(suite, tcase);
 	return run_suite(suite);
 }

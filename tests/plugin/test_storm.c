@@ -1,94 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* plugin/storm.c: who is reported, when, how often, and when it is over. */
-#include <check.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "storm.h"
+/* The watcher storm: who is reported, when, how often, when it is over. */
+#include "watched.h"
 #include "../run.h"
-
-#define SECOND UINT64_C(1000000000)
-
-/* A moment as a machine has it some days after its start. */
-static const uint64_t start = 1000000 * SECOND;
-
-static struct storm *storm;
-static struct storm_options options;
 
 static void request(uint16_t lid, uint64_t mono_ns)
 {
-	const struct mad_peer peer = { .lid = lid, .qpn = 0x123 };
+	const struct mad_capture cap = {
+		.peer = { .lid = lid, .qpn = 0x123 },
+		.mono_ns = mono_ns, .time_ns = epoch + mono_ns,
+	};
 
-	storm_request(storm, &peer, mono_ns);
+	watch_storm.request(watched_state, &cap);
 }
 
-/* What was emitted last, and how much. */
-static unsigned n_alerts, n_resolved;
-static uint16_t last_lid;
-static char last_phase[16], last_subject[64], last_text[256], last_name[16];
-static uint64_t last_requests, last_seconds, last_limit, last_limit_seconds;
-
-static uint64_t *number_of(const char *key)
+static void storm_tick(uint64_t mono_ns)
 {
-	if (!strcmp(key, "requests"))
-		return &last_requests;
-	if (!strcmp(key, "seconds"))
-		return &last_seconds;
-	if (!strcmp(key, "limit_requests"))
-		return &last_limit;
-	if (!strcmp(key, "limit_seconds"))
-		return &last_limit_seconds;
-	ck_abort_msg("evidence '%s'", key);
-	return NULL;
+	watch_storm.tick(watched_state, mono_ns);
 }
 
-static void emit(struct record *r, void *context)
+static void restart(uint32_t limit, uint32_t seconds)
 {
-	size_t i;
-
-	ck_assert_ptr_eq(context, &options);
-	ck_assert_int_eq(r->type, RECORD_ALERT);
-	ck_assert_str_eq(r->alert.alert, "sa_storm");
-	ck_assert_str_eq(r->alert.severity, "warning");
-	n_alerts++;
-	last_lid = r->alert.who->addr.lid;
-	snprintf(last_name, sizeof(last_name), "%s",
-		 r->alert.who->name ? r->alert.who->name : "");
-	snprintf(last_subject, sizeof(last_subject), "%s", r->alert.subject);
-	snprintf(last_text, sizeof(last_text), "%s", r->alert.text);
-	ck_assert_uint_eq(r->alert.n_evidence, 5);
-	ck_assert_str_eq(r->alert.evidence[0].key, "phase");
-	snprintf(last_phase, sizeof(last_phase), "%s",
-		 r->alert.evidence[0].text);
-	for (i = 1; i < r->alert.n_evidence; i++)
-		*number_of(r->alert.evidence[i].key) =
-			r->alert.evidence[i].number;
-}
-
-static void resolve(struct requester *who, void *context)
-{
-	ck_assert_ptr_eq(context, &options);
-	n_resolved++;
-	who->name = "node7";
+	watched_end();
+	watched_options.storm_requests = limit;
+	watched_options.storm_seconds = seconds;
+	watched_begin(&watch_storm);
 }
 
 static void setup(void)
 {
-	options = (struct storm_options){
-		.requests = 10, .seconds = 2, .emit = emit,
-		.resolve = resolve, .context = &options,
-	};
-	storm = storm_new(&options);
-	ck_assert_ptr_nonnull(storm);
-	n_alerts = 0;
-	n_resolved = 0;
+	restart(10, 2);
 }
 
 static void teardown(void)
 {
-	storm_free(storm);
+	watched_end();
 }
 
 static void requests(uint16_t lid, unsigned n, uint64_t mono_ns)
@@ -100,13 +45,15 @@ static void requests(uint16_t lid, unsigned n, uint64_t mono_ns)
 static void check_alert(unsigned n, const char *phase, uint16_t lid,
 			uint64_t total, uint64_t seconds)
 {
-	ck_assert_uint_eq(n_alerts, n);
-	ck_assert_str_eq(last_phase, phase);
-	ck_assert_uint_eq(last_lid, lid);
-	ck_assert_uint_eq(last_requests, total);
-	ck_assert_uint_eq(last_seconds, seconds);
-	ck_assert_uint_eq(last_limit, options.requests);
-	ck_assert_uint_eq(last_limit_seconds, options.seconds);
+	check_said(n, "sa_storm", phase);
+	ck_assert_str_eq(last_alert.severity, "warning");
+	ck_assert_uint_eq(last_alert.lid, lid);
+	ck_assert_uint_eq(evidence_number("requests"), total);
+	ck_assert_uint_eq(evidence_number("seconds"), seconds);
+	ck_assert_uint_eq(evidence_number("limit_requests"),
+			  watched_options.storm_requests);
+	ck_assert_uint_eq(evidence_number("limit_seconds"),
+			  watched_options.storm_seconds);
 }
 
 START_TEST(test_what_is_no_lid)
@@ -115,7 +62,7 @@ START_TEST(test_what_is_no_lid)
 	requests(49152, 1000, start);
 	requests(0xfffe, 1000, start);
 	requests(0xffff, 1000, start);
-	storm_tick(storm, start + 10 * SECOND);
+	storm_tick(start + 10 * SECOND);
 	ck_assert_uint_eq(n_alerts, 0);
 
 	/* a port without a LID, and the last that one can have */
@@ -123,7 +70,6 @@ START_TEST(test_what_is_no_lid)
 	check_alert(1, "begin", 0, 11, 0);
 	requests(49151, 11, start);
 	check_alert(2, "begin", 49151, 11, 0);
-	storm_free(NULL);
 }
 END_TEST
 
@@ -134,10 +80,9 @@ START_TEST(test_within_the_limit)
 	for (i = 0; i < 100; i++) {
 		requests(7, 10, start + i * 2 * SECOND);
 		requests(8, 10, start + i * 2 * SECOND);
-		storm_tick(storm, start + i * 2 * SECOND + SECOND / 2);
+		storm_tick(start + i * 2 * SECOND + SECOND / 2);
 	}
 	ck_assert_uint_eq(n_alerts, 0);
-	ck_assert_uint_eq(n_resolved, 0);
 }
 END_TEST
 
@@ -150,23 +95,14 @@ START_TEST(test_begin)
 	ck_assert_uint_eq(n_alerts, 0);
 	request(7, start + 2 * SECOND);
 	check_alert(1, "begin", 7, 11, 0);
-	ck_assert_str_eq(last_name, "node7");
-	ck_assert_str_eq(last_subject, "LID 7");
-	ck_assert_str_eq(last_text,
+	ck_assert_str_eq(last_alert.name, "node7");
+	ck_assert_str_eq(last_alert.subject, "LID 7");
+	ck_assert_str_eq(last_alert.text,
 			 "begin: 11 SA requests from LID 7 (limit 10 in 2 s)");
-	ck_assert_uint_eq(n_resolved, 1);
+	ck_assert_str_eq(evidence_text("first"),
+			 "2025-12-11T13:22:10.000000000Z");
 }
 END_TEST
-
-static void restart(uint32_t limit, uint32_t seconds)
-{
-	storm_free(storm);
-	options.requests = limit;
-	options.seconds = seconds;
-	storm = storm_new(&options);
-	ck_assert_ptr_nonnull(storm);
-	n_alerts = 0;
-}
 
 /* Wherever in a step the burst begins, and however its N + 1 are spread. */
 START_TEST(test_no_border_hides_a_burst)
@@ -242,7 +178,7 @@ START_TEST(test_beside_an_exact_count)
 		times[i] = at;
 		n_alerts = 0;
 		request(7, at);
-		begins = n_alerts && !strcmp(last_phase, "begin");
+		begins = n_alerts && !strcmp(evidence_text("phase"), "begin");
 		if (begins)
 			begun++;
 		if (begins)
@@ -252,7 +188,7 @@ START_TEST(test_beside_an_exact_count)
 			/* it began by now, and goes on */
 			ck_assert(begun);
 			if (n_alerts)
-				ck_assert_str_eq(last_phase, "begin");
+				ck_assert_str_eq(evidence_text("phase"), "begin");
 			over = at;
 		} else if (n_alerts && !begins) {
 			ck_assert_uint_gt(at, over + window);
@@ -286,8 +222,8 @@ START_TEST(test_begin_update_end)
 	/* 11 in two seconds, so just above it, for two minutes and a bit */
 	for (i = 0; i <= 61; i++) {
 		requests(7, 11, start + i * 2 * SECOND);
-		storm_tick(storm, start + i * 2 * SECOND);
-		storm_tick(storm, start + i * 2 * SECOND + SECOND);
+		storm_tick(start + i * 2 * SECOND);
+		storm_tick(start + i * 2 * SECOND + SECOND);
 		if (i == 0)
 			check_alert(1, "begin", 7, 11, 0);
 		if (i == 29)
@@ -298,11 +234,11 @@ START_TEST(test_begin_update_end)
 			check_alert(3, "update", 7, 61 * 11, 120);
 	}
 	/* two seconds and no longer since one was over the limit */
-	storm_tick(storm, start + 124 * SECOND);
+	storm_tick(start + 124 * SECOND);
 	ck_assert_uint_eq(n_alerts, 3);
-	storm_tick(storm, start + 125 * SECOND);
+	storm_tick(start + 125 * SECOND);
 	check_alert(4, "end", 7, 62 * 11, 125);
-	storm_tick(storm, start + 200 * SECOND);
+	storm_tick(start + 200 * SECOND);
 	ck_assert_uint_eq(n_alerts, 4);
 
 	/* and another one is another one */
@@ -320,7 +256,7 @@ START_TEST(test_near_the_limit)
 	/* 103 in ten seconds for two hours */
 	for (i = 0; i < 720 * 103; i++) {
 		request(7, start + i * (10 * SECOND / 103));
-		ck_assert(!n_alerts || !strcmp(last_phase, "begin"));
+		ck_assert(!n_alerts || !strcmp(evidence_text("phase"), "begin"));
 	}
 	ck_assert_uint_eq(n_alerts, 1);
 }
@@ -335,7 +271,7 @@ START_TEST(test_end_amid_requests)
 	check_alert(1, "begin", 7, 11, 0);
 	for (i = 1; i < 10; i++) {
 		requests(7, 5, start + i * 2 * SECOND);
-		storm_tick(storm, start + i * 2 * SECOND + SECOND / 10);
+		storm_tick(start + i * 2 * SECOND + SECOND / 10);
 	}
 	check_alert(2, "end", 7, 25, 2);
 }
@@ -360,7 +296,7 @@ START_TEST(test_long_window)
 	restart(10, 3600);
 	requests(7, 11, start);
 	for (i = 1; i <= 602; i++)
-		storm_tick(storm, start + i * SECOND / 2);
+		storm_tick(start + i * SECOND / 2);
 	check_alert(6, "update", 7, 11, 300);
 }
 END_TEST
@@ -375,7 +311,7 @@ START_TEST(test_one_of_many)
 	for (lid = 1; lid < 49152; lid++)
 		request((uint16_t)lid, start + SECOND);
 	ck_assert_uint_eq(n_alerts, 49151);
-	storm_tick(storm, start + 4 * SECOND);
+	storm_tick(start + 4 * SECOND);
 	ck_assert_uint_eq(n_alerts, 2 * 49151);
 	check_alert(2 * 49151, "end", 49151, 11, 3);
 }
@@ -391,11 +327,11 @@ START_TEST(test_out_of_order)
 	ck_assert_uint_eq(n_alerts, 0);
 	request(7, start + 2 * SECOND - 1);
 	check_alert(1, "begin", 7, 11, 0);
-	storm_tick(storm, start);
+	storm_tick(start);
 	ck_assert_uint_eq(n_alerts, 1);
 	/* the total has all of them */
 	request(7, start - SECOND);
-	storm_tick(storm, start + 8 * SECOND);
+	storm_tick(start + 8 * SECOND);
 	check_alert(2, "end", 7, 12, 6);
 
 	/* the first of all may be the latest */
@@ -412,12 +348,12 @@ END_TEST
 
 START_TEST(test_nobody_resolves)
 {
-	storm_free(storm);
-	options.resolve = NULL;
-	storm = storm_new(&options);
+	watched_resolves = false;
+	restart(10, 2);
 	requests(7, 11, start);
 	check_alert(1, "begin", 7, 11, 0);
-	ck_assert_str_eq(last_name, "");
+	ck_assert_str_eq(last_alert.name, "");
+	watched_resolves = true;
 }
 END_TEST
 
