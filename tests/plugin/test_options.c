@@ -688,9 +688,10 @@ static FILE *open_source(const char *name)
 	return file;
 }
 
-static bool has_line(FILE *file, const char *start, const char *end)
+static unsigned count_lines(FILE *file, const char *start, const char *end)
 {
 	char line[1024];
+	unsigned n = 0;
 	size_t len;
 
 	rewind(file);
@@ -700,9 +701,9 @@ static bool has_line(FILE *file, const char *start, const char *end)
 		if (len >= strlen(start) + strlen(end) &&
 		    !strncmp(line, start, strlen(start)) &&
 		    !strcmp(line + len - strlen(end), end))
-			return true;
+			n++;
 	}
-	return false;
+	return n;
 }
 
 START_TEST(test_sample_has_all)
@@ -714,8 +715,9 @@ START_TEST(test_sample_has_all)
 	for (i = 0; i < OPTIONS_COUNT; i++) {
 		snprintf(line, sizeof(line), "# %s %s", options_table[i].key,
 			 options_table[i].fallback);
-		ck_assert_msg(has_line(file, line, ""),
-			      "opensm.conf.sample has no line '%s'", line);
+		ck_assert_msg(count_lines(file, "", line) == 1,
+			      "opensm.conf.sample has not one line '%s'",
+			      line);
 	}
 	fclose(file);
 }
@@ -732,8 +734,8 @@ START_TEST(test_man_page_has_all)
 			 options_table[i].key);
 		snprintf(end, sizeof(end), " default %s",
 			 options_table[i].fallback);
-		ck_assert_msg(has_line(file, start, end),
-			      "man/osmsnoop-plugin.8 has no line '%s...%s'",
+		ck_assert_msg(count_lines(file, start, end) == 1,
+			      "man/osmsnoop-plugin.8 has not one line '%s...%s'",
 			      start, end);
 	}
 	fclose(file);
