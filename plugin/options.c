@@ -462,17 +462,103 @@ static bool parse_max_files(struct options *o, const char *value)
 	return number32(value, 1, 1000, &o->max_files);
 }
 
-static bool parse_storm(struct options *o, const char *value)
+/* "N/M", both within their limits. */
+static bool parse_pair(const char *value, uint32_t max_n, uint32_t max_m,
+		       uint32_t *n, uint32_t *m)
 {
-	char requests[16];
+	char first[16];
 	const char *slash = strchr(value, '/');
 
-	if (!slash || (size_t)(slash - value) >= sizeof(requests))
+	if (!slash || (size_t)(slash - value) >= sizeof(first))
 		return false;
-	memcpy(requests, value, (size_t)(slash - value));
-	requests[slash - value] = '\0';
-	return number32(requests, 1, 1000000000, &o->storm_requests) &&
-	       number32(slash + 1, 1, 3600, &o->storm_seconds);
+	memcpy(first, value, (size_t)(slash - value));
+	first[slash - value] = '\0';
+	return number32(first, 1, max_n, n) && number32(slash + 1, 1, max_m, m);
+}
+
+static bool parse_limit(struct limit *limit, const char *value)
+{
+	return parse_pair(value, 1000000000, 3600, &limit->n, &limit->seconds);
+}
+
+static bool parse_storm(struct options *o, const char *value)
+{
+	return parse_limit(&o->storm, value);
+}
+
+static bool parse_drops(struct options *o, const char *value)
+{
+	return parse_limit(&o->drops, value);
+}
+
+static bool parse_trap_storm(struct options *o, const char *value)
+{
+	return parse_limit(&o->trap_storm, value);
+}
+
+static bool parse_timeouts(struct options *o, const char *value)
+{
+	return parse_limit(&o->timeouts, value);
+}
+
+static bool parse_duplicates(struct options *o, const char *value)
+{
+	return parse_pair(value, 100, 1000000000, &o->duplicates_percent,
+			  &o->duplicates_queries);
+}
+
+static bool parse_slow(struct options *o, const char *value)
+{
+	return parse_pair(value, 3600000, 1000000000, &o->slow_ms,
+			  &o->slow_answers);
+}
+
+static bool parse_groups(struct options *o, const char *value)
+{
+	return parse_pair(value, 16384, 100, &o->groups_port,
+			  &o->groups_percent);
+}
+
+static bool parse_sm_allow(struct options *o, const char *value)
+{
+	const char *text = value, *part;
+	size_t len;
+
+	o->n_sm_allow = 0;
+	if (is_null(value))
+		return true;
+	if (*value && value[strlen(value) - 1] == ',')
+		return false;
+	do {
+		len = cut(&text, ',', &part);
+		if (o->n_sm_allow == SM_ALLOW_MAX)
+			return because(o, "too many");
+		if (!part_number(part, len, UINT64_MAX,
+				 &o->sm_allow[o->n_sm_allow++]))
+			return because(o, "'%.*s'", (int)(len < 64 ? len : 64),
+				       part);
+	} while (*text);
+	return true;
+}
+
+static bool parse_failure(struct options *o, const char *value)
+{
+	o->failure = strcasecmp(value, "syslog") ? FAILURE_COUNT :
+						   FAILURE_SYSLOG;
+	return o->failure == FAILURE_SYSLOG || !strcasecmp(value, "count");
+}
+
+static bool parse_forward(struct options *o, const char *value)
+{
+	if (!strcasecmp(value, "none"))
+		o->forward = FORWARD_NONE;
+	else if (!strcasecmp(value, "syslog"))
+		o->forward = FORWARD_SYSLOG;
+	else if (!strcasecmp(value, "journald"))
+		o->forward = FORWARD_JOURNALD;
+	else
+		return false;
+	return true;
 }
 
 static bool parse_unanswered(struct options *o, const char *value)
@@ -522,6 +608,34 @@ const struct option options_table[OPTIONS_COUNT] = {
 	{ "unanswered", "5", "1 to 3600",
 	  "seconds after which a request without a response is reported",
 	  parse_unanswered },
+	{ "duplicates", "50/1000",
+	  "P/N: 1 to 100 percent of 1 to 1000000000 queries",
+	  "alert when more than P percent of a requester's queries in a minute, which are N or more, are repeated ones",
+	  parse_duplicates },
+	{ "drops", "10/10", "N/S: 1 to 1000000000 requests in 1 to 3600 seconds",
+	  "alert when OpenSM leaves more than N requests in S seconds without an answer for one reason",
+	  parse_drops },
+	{ "slow", "1000/100",
+	  "MS/N: 1 to 3600000 milliseconds, 1 to 1000000000 answers",
+	  "alert when one in a hundred answers of ten seconds, which are N or more, takes longer than MS",
+	  parse_slow },
+	{ "sm_allow", "(null)",
+	  "(null) or port GUIDs with ',' between, at most 32",
+	  "SMs that may be on the fabric beside this one", parse_sm_allow },
+	{ "trap_storm", "100/60", "N/S: 1 to 1000000000 traps in 1 to 3600 seconds",
+	  "alert when one port sends more than N traps of a number in S seconds",
+	  parse_trap_storm },
+	{ "groups", "256/90", "N/P: 1 to 16384 groups, 1 to 100 percent",
+	  "alert when one port is in more than N multicast groups that it joined, or more than P percent of the multicast LIDs are in use",
+	  parse_groups },
+	{ "timeouts", "10/60", "N/S: 1 to 1000000000 SMPs in 1 to 3600 seconds",
+	  "alert when more than N SMPs by one path in S seconds get no answer",
+	  parse_timeouts },
+	{ "failure", "count", "count or syslog",
+	  "what is done when the audit cannot be written: counted and said, or also said to syslog",
+	  parse_failure },
+	{ "forward", "none", "none, syslog or journald",
+	  "where audit records go, too", parse_forward },
 };
 
 _Static_assert(sizeof(options_table) / sizeof(options_table[0]) ==

@@ -18,7 +18,18 @@
 
 enum log_mode { LOG_NONE, LOG_AUDIT, LOG_ALL };
 
-enum { OPTIONS_COUNT = 17, OPTION_VALUE_MAX = 1024 };
+enum { OPTIONS_COUNT = 26, OPTION_VALUE_MAX = 1024, SM_ALLOW_MAX = 32 };
+
+/* What else happens when the audit cannot be written. */
+enum failure_mode { FAILURE_COUNT, FAILURE_SYSLOG };
+/* Where else audit records go. */
+enum forward_mode { FORWARD_NONE, FORWARD_SYSLOG, FORWARD_JOURNALD };
+
+/* So many, more than which within so many seconds are too many. */
+struct limit {
+	uint32_t n;
+	uint32_t seconds;
+};
 
 struct options {
 	osm_snoop_source_t source;
@@ -37,9 +48,24 @@ struct options {
 	uint64_t ring;
 	uint64_t max_bytes;
 	uint32_t max_files;
-	uint32_t storm_requests;
-	uint32_t storm_seconds;
 	uint32_t unanswered_seconds;
+
+	/* what is alerted of; see the table */
+	struct limit storm;	/* requests of one requester */
+	struct limit drops;	/* requests without an answer, of one reason */
+	struct limit trap_storm;	/* traps of one port and number */
+	struct limit timeouts;	/* SMPs without an answer, of one path */
+	uint32_t duplicates_percent;
+	uint32_t duplicates_queries;	/* in a minute */
+	uint32_t slow_ms;
+	uint32_t slow_answers;	/* in ten seconds */
+	uint32_t groups_port;	/* that one port has joined */
+	uint32_t groups_percent;	/* of the multicast LIDs there are */
+	uint64_t sm_allow[SM_ALLOW_MAX];	/* port GUIDs, host byte order */
+	uint32_t n_sm_allow;
+
+	enum failure_mode failure;
+	enum forward_mode forward;
 	char why[160];		/* why the last value was refused, or "" */
 	/* the value of each option in the table's order, as it was written */
 	char text[OPTIONS_COUNT][OPTION_VALUE_MAX];

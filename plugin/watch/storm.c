@@ -57,8 +57,8 @@ static bool storm_open(const struct watch_host *host, void **state)
 	if (!s)
 		return false;
 	s->host = host;
-	s->limit = host->options->storm_requests;
-	s->window_ns = host->options->storm_seconds * SECOND_NS;
+	s->limit = host->options->storm.n;
+	s->window_ns = host->options->storm.seconds * SECOND_NS;
 	/* a second has a whole number of them in ns, so nothing is cut off */
 	s->step_ns = s->window_ns / STEPS;
 	s->counts = mmap(NULL, LIDS * sizeof(*s->counts),

@@ -416,8 +416,8 @@ static void check_defaults(void)
 	ck_assert_uint_eq(o.ring, 16 << 20);
 	ck_assert_uint_eq(o.max_bytes, 1 << 30);
 	ck_assert_uint_eq(o.max_files, 8);
-	ck_assert_uint_eq(o.storm_requests, 1000);
-	ck_assert_uint_eq(o.storm_seconds, 10);
+	ck_assert_uint_eq(o.storm.n, 1000);
+	ck_assert_uint_eq(o.storm.seconds, 10);
 	ck_assert_uint_eq(o.unanswered_seconds, 5);
 }
 
@@ -461,6 +461,16 @@ static const struct {
 	{ "max_files", "8", true },
 	{ "storm", "1000/10", true },
 	{ "unanswered", "5", true },
+	/* thresholds, and what the contract leaves open */
+	{ "duplicates", "50/1000", true },
+	{ "drops", "10/10", true },
+	{ "slow", "1000/100", true },
+	{ "sm_allow", "(null)", true },
+	{ "trap_storm", "100/60", true },
+	{ "groups", "256/90", true },
+	{ "timeouts", "10/60", true },
+	{ "failure", "count", true },
+	{ "forward", "none", true },
 };
 
 START_TEST(test_table_is_the_contract)
@@ -502,8 +512,8 @@ START_TEST(test_values)
 	ck_assert_uint_eq(o.ring, 65536);
 	ck_assert_uint_eq(o.max_bytes, 65536);
 	ck_assert_uint_eq(o.max_files, 1);
-	ck_assert_uint_eq(o.storm_requests, 1);
-	ck_assert_uint_eq(o.storm_seconds, 3600);
+	ck_assert_uint_eq(o.storm.n, 1);
+	ck_assert_uint_eq(o.storm.seconds, 3600);
 	ck_assert_uint_eq(o.unanswered_seconds, 3600);
 	/* the start record has them as they were written */
 	ck_assert_str_eq(o.text[13], "64k");
@@ -516,7 +526,7 @@ START_TEST(test_values)
 	ck_assert_uint_eq(o.ring, 1 << 30);
 	ck_assert_uint_eq(o.max_bytes, UINT64_C(1) << 50);
 	ck_assert_uint_eq(o.max_files, 1000);
-	ck_assert_uint_eq(o.storm_requests, 1000000000);
+	ck_assert_uint_eq(o.storm.n, 1000000000);
 	ck_assert_int_eq(o.log, LOG_NONE);
 
 	accepted("osmsnoop.snaplen=2K osmsnoop.ring=64K osmsnoop.max_bytes=3m "
@@ -668,7 +678,7 @@ START_TEST(test_config_syntax)
 			     "log 'all'\nstorm \"1/1\"\n", ""));
 	ck_assert_uint_eq(o.n_filters, 3);
 	ck_assert_int_eq(o.log, LOG_ALL);
-	ck_assert_uint_eq(o.storm_seconds, 1);
+	ck_assert_uint_eq(o.storm.seconds, 1);
 	remove_config();
 }
 END_TEST

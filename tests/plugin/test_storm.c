@@ -21,8 +21,8 @@ static void storm_tick(uint64_t mono_ns)
 static void restart(uint32_t limit, uint32_t seconds)
 {
 	watched_end();
-	watched_options.storm_requests = limit;
-	watched_options.storm_seconds = seconds;
+	watched_options.storm.n = limit;
+	watched_options.storm.seconds = seconds;
 	watched_begin(&watch_storm);
 }
 
@@ -51,9 +51,9 @@ static void check_alert(unsigned n, const char *phase, uint16_t lid,
 	ck_assert_uint_eq(evidence_number("requests"), total);
 	ck_assert_uint_eq(evidence_number("seconds"), seconds);
 	ck_assert_uint_eq(evidence_number("limit_requests"),
-			  watched_options.storm_requests);
+			  watched_options.storm.n);
 	ck_assert_uint_eq(evidence_number("limit_seconds"),
-			  watched_options.storm_seconds);
+			  watched_options.storm.seconds);
 }
 
 START_TEST(test_what_is_no_lid)
