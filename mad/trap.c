@@ -209,11 +209,6 @@ static const char *producer_name(uint32_t producer)
 		names[producer] : NULL;
 }
 
-static uint32_t get24(const uint8_t *p)
-{
-	return (uint32_t)p[0] << 16 | mad_get16(p + 1);
-}
-
 int trap_number(const uint8_t *notice, size_t len)
 {
 	if (!is_generic(notice, len) || len < NOTICE_NUMBER + 2)
@@ -363,7 +358,7 @@ void trap_json(struct json *j, const uint8_t *notice, size_t len,
 			jw_null(j, "device_id");
 		if (has_producer)
 			jw_hex(j, "vendor_id",
-				 get24(notice + NOTICE_PRODUCER), 6);
+				 mad_get24(notice + NOTICE_PRODUCER), 6);
 		else
 			jw_null(j, "vendor_id");
 	} else if (has_number) {
@@ -373,7 +368,7 @@ void trap_json(struct json *j, const uint8_t *notice, size_t len,
 	}
 
 	if (generic && has_producer) {
-		uint32_t producer = get24(notice + NOTICE_PRODUCER);
+		uint32_t producer = mad_get24(notice + NOTICE_PRODUCER);
 
 		name = producer_name(producer);
 		if (name)
@@ -435,7 +430,7 @@ size_t trap_text(char *buf, size_t size, const uint8_t *notice, size_t len,
 	} else if (!is_generic(notice, len)) {
 		words_add(&w, "vendor trap 0x%04x (vendor 0x%06x)",
 			  mad_get16(notice + NOTICE_NUMBER),
-			  get24(notice + NOTICE_PRODUCER));
+			  mad_get24(notice + NOTICE_PRODUCER));
 	} else {
 		words_add(&w, "trap %u", mad_get16(notice + NOTICE_NUMBER));
 		if (trap)
