@@ -117,7 +117,8 @@ static void hide_notice(const uint8_t *head, size_t head_len,
 	size_t offset, size;
 
 	if (head_len > data &&
-	    trap_key(head + data, head_len - data, &offset, &size))
+	    trap_key(head[MAD_CLASS], head + data, head_len - data, &offset,
+		     &size))
 		wipe(p, data + offset, size);
 }
 
