@@ -83,7 +83,6 @@ static bool is_later_segment(const uint8_t *head, size_t head_len)
 {
 	return head_len >= RMPP_SEGMENT + 4 &&
 	       head[RMPP_FLAGS] & RMPP_FLAG_ACTIVE &&
-	       head[RMPP_TYPE] == RMPP_DATA &&
 	       mad_get32(head + RMPP_SEGMENT) > 1;
 }
 

@@ -459,9 +459,20 @@ START_TEST(keys_of_others)
 	keys_hide(message, cap.size, message, 0, cap.size);
 	for (i = SA_DATA; i < 1000; i++)
 		ck_assert_uint_eq(message[i], 0);
-	/* nor where records begin in a later segment, as it is on the wire */
+}
+END_TEST
+
+/*
+ * Nor where records begin in a later segment, as it is on the wire, whatever
+ * it says that it is.
+ */
+START_TEST(keys_in_later_segments)
+{
+	static const uint8_t types[] = { RMPP_DATA, RMPP_ACK, 0, 5 };
+	size_t i;
+
 	capture_of(CLASS_SUBN_ADM, 0x92, ATTR_SERVICE_RECORD, MAD_SIZE);
-	message[RMPP_TYPE] = RMPP_DATA;
+	message[RMPP_TYPE] = types[_i];
 	message[RMPP_FLAGS] = RMPP_FLAG_ACTIVE;
 	message[RMPP_SEGMENT + 3] = 2;
 	message[SA_ATTR_OFFSET + 1] = 22;
@@ -619,6 +630,7 @@ int main(void)
 	tcase_add_loop_test(tc, the_reason_of_a_silence_comes_along, 0, 2);
 	tcase_add_loop_test(tc, keys_are_hidden, 0, 11);
 	tcase_add_test(tc, keys_of_others);
+	tcase_add_loop_test(tc, keys_in_later_segments, 0, 4);
 	tcase_add_loop_test(tc, keys_in_notices, 0, 13);
 	tcase_add_loop_test(tc, hidden_keys_leave_a_sign, 0, 2);
 	tcase_add_test(tc, putting_can_end);
