@@ -71,7 +71,8 @@ static void wipe_field(const struct part *p, const struct sa_field *f,
 
 static bool is_table(uint8_t method)
 {
-	return (method & METHOD_RESPONSE) && method != (METHOD_GET | METHOD_RESPONSE) &&
+	return (method & METHOD_RESPONSE) &&
+	       method != (METHOD_GET | METHOD_RESPONSE) &&
 	       method != (METHOD_DELETE | METHOD_RESPONSE);
 }
 

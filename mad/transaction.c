@@ -966,7 +966,8 @@ static void release_held_of(struct transactions *t,
 {
 	struct entry *e, *next;
 
-	if (!cap->thread || cap->thread == MAD_THREAD_UNKNOWN || (cap->sent && cap->completion != MAD_OK))
+	if (!cap->thread || cap->thread == MAD_THREAD_UNKNOWN ||
+	    (cap->sent && cap->completion != MAD_OK))
 		return;
 	for (e = TAILQ_FIRST(&t->lists[HELD]); e; e = next) {
 		next = TAILQ_NEXT(e, in_list);
