@@ -4,11 +4,6 @@
 
 #include "erf_format.h"
 
-static uint32_t get24(const uint8_t *p)
-{
-	return (uint32_t)p[0] << 16 | mad_get16(p + 1);
-}
-
 void erf_file_header(uint8_t header[ERF_FILE_HEADER])
 {
 	const struct {
@@ -161,9 +156,9 @@ static bool read_headers(struct rest *r, struct mad_capture *cap,
 	if (!bth || !deth || bth[BTH_OPCODE] != UD_SEND_ONLY)
 		return false;
 	read_end(from, lrh + LRH_SLID, grh ? grh + GRH_SGID : NULL,
-		 get24(deth + DETH_SRC_QP));
+		 mad_get24(deth + DETH_SRC_QP));
 	read_end(to, lrh + LRH_DLID, grh ? grh + GRH_DGID : NULL,
-		 get24(bth + BTH_DEST_QP));
+		 mad_get24(bth + BTH_DEST_QP));
 	route->local_lid = local->lid;
 	route->sl = lrh[LRH_LNH] >> 4;
 	route->is_read = true;

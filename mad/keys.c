@@ -71,7 +71,8 @@ static void wipe_field(const struct part *p, const struct sa_field *f,
 
 static bool is_table(uint8_t method)
 {
-	return (method & METHOD_RESPONSE) && method != (METHOD_GET | METHOD_RESPONSE) &&
+	return (method & METHOD_RESPONSE) &&
+	       method != (METHOD_GET | METHOD_RESPONSE) &&
 	       method != (METHOD_DELETE | METHOD_RESPONSE);
 }
 
@@ -83,7 +84,6 @@ static bool is_later_segment(const uint8_t *head, size_t head_len)
 {
 	return head_len >= RMPP_SEGMENT + 4 &&
 	       head[RMPP_FLAGS] & RMPP_FLAG_ACTIVE &&
-	       head[RMPP_TYPE] == RMPP_DATA &&
 	       mad_get32(head + RMPP_SEGMENT) > 1;
 }
 
@@ -117,7 +117,8 @@ static void hide_notice(const uint8_t *head, size_t head_len,
 	size_t offset, size;
 
 	if (head_len > data &&
-	    trap_key(head + data, head_len - data, &offset, &size))
+	    trap_key(head[MAD_CLASS], head + data, head_len - data, &offset,
+		     &size))
 		wipe(p, data + offset, size);
 }
 

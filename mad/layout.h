@@ -139,6 +139,11 @@ static inline uint16_t mad_get16(const uint8_t *p)
 	return (uint16_t)(p[0] << 8 | p[1]);
 }
 
+static inline uint32_t mad_get24(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 16 | mad_get16(p + 1);
+}
+
 static inline uint32_t mad_get32(const uint8_t *p)
 {
 	return (uint32_t)mad_get16(p) << 16 | mad_get16(p + 2);

@@ -33,6 +33,7 @@ enum {
 };
 
 struct trap {
+	uint8_t mgmt_class;
 	int number;
 	const char *name;
 	const struct sa_field *fields;
@@ -47,6 +48,11 @@ static const struct sa_field cc_key_fields[] = {
 	{ "qp", 0, FIELD_NUMBER, 104, 24 },
 	{ "cc_key", 0, FIELD_KEY, 128, 64 },
 	{ "gid", 0, FIELD_GID, 192, 128 },
+};
+
+/* For trap_key() alone: nothing shows notices of this class. */
+static const struct sa_field b_key_fields[] = {
+	{ "b_key", 0, FIELD_KEY, 112, 64 },
 };
 
 static const struct sa_field gid_fields[] = {
@@ -135,41 +141,63 @@ static const struct sa_field switch_p_key_fields[] = {
 #define FIELDS(table) table, sizeof(table) / sizeof((table)[0])
 
 /*
- * The traps of subnet management, and trap 0 of congestion control (annex
- * A10), whose details hold a CC_Key that must not be shown as raw data.
+ * The traps of subnet management, and those of others whose details hold a key
+ * that must not be shown as raw data: of congestion control (annex A10) and
+ * baseboard management (section 16.2).
  */
 static const struct trap traps[] = {
-	{ 0, "bad CC_Key", FIELDS(cc_key_fields) },
-	{ 64, "GID in service", FIELDS(gid_fields) },
-	{ 65, "GID out of service", FIELDS(gid_fields) },
-	{ 66, "multicast group created", FIELDS(mgid_fields) },
-	{ 67, "multicast group deleted", FIELDS(mgid_fields) },
-	{ 68, "unpath", NULL, 0 },
-	{ 69, "repath", NULL, 0 },
-	{ 128, "link state change", FIELDS(link_state_fields) },
-	{ 129, "link integrity threshold reached", FIELDS(port_fields) },
-	{ 130, "buffer overrun threshold reached", FIELDS(port_fields) },
-	{ 131, "flow control watchdog expired", FIELDS(port_fields) },
-	{ 144, "local changes", FIELDS(local_change_fields) },
-	{ 145, "system image GUID changed",
+	{ CLASS_SUBN_LID, 64, "GID in service", FIELDS(gid_fields) },
+	{ CLASS_SUBN_LID, 65, "GID out of service", FIELDS(gid_fields) },
+	{ CLASS_SUBN_LID, 66, "multicast group created", FIELDS(mgid_fields) },
+	{ CLASS_SUBN_LID, 67, "multicast group deleted", FIELDS(mgid_fields) },
+	{ CLASS_SUBN_LID, 68, "unpath", NULL, 0 },
+	{ CLASS_SUBN_LID, 69, "repath", NULL, 0 },
+	{ CLASS_SUBN_LID, 128, "link state change", FIELDS(link_state_fields) },
+	{ CLASS_SUBN_LID, 129, "link integrity threshold reached",
+	  FIELDS(port_fields) },
+	{ CLASS_SUBN_LID, 130, "buffer overrun threshold reached",
+	  FIELDS(port_fields) },
+	{ CLASS_SUBN_LID, 131, "flow control watchdog expired",
+	  FIELDS(port_fields) },
+	{ CLASS_SUBN_LID, 144, "local changes", FIELDS(local_change_fields) },
+	{ CLASS_SUBN_LID, 145, "system image GUID changed",
 	  FIELDS(system_image_guid_fields) },
-	{ 256, "bad M_Key", FIELDS(m_key_fields) },
-	{ 257, "bad P_Key", FIELDS(p_key_fields) },
-	{ 258, "bad Q_Key", FIELDS(q_key_fields) },
-	{ 259, "bad P_Key at a switch", FIELDS(switch_p_key_fields) },
+	{ CLASS_SUBN_LID, 256, "bad M_Key", FIELDS(m_key_fields) },
+	{ CLASS_SUBN_LID, 257, "bad P_Key", FIELDS(p_key_fields) },
+	{ CLASS_SUBN_LID, 258, "bad Q_Key", FIELDS(q_key_fields) },
+	{ CLASS_SUBN_LID, 259, "bad P_Key at a switch",
+	  FIELDS(switch_p_key_fields) },
+	{ CLASS_CC, 0, "bad CC_Key", FIELDS(cc_key_fields) },
+	{ CLASS_BM, 259, "bad B_Key", FIELDS(b_key_fields) },
 };
 
-static const struct trap *find_trap(int number)
+/* Each class has numbers of its own. */
+static const struct trap *find_trap(uint8_t mgmt_class, int number)
 {
 	for (size_t i = 0; i < sizeof(traps) / sizeof(traps[0]); i++)
-		if (traps[i].number == number)
+		if (traps[i].mgmt_class == mgmt_class &&
+		    traps[i].number == number)
 			return &traps[i];
 	return NULL;
 }
 
+/*
+ * Of subnet management, in an SMP or from the SA. A number that it has not is
+ * taken for the congestion manager's, which the SA may report, too.
+ */
+static const struct trap *find_reported(int number)
+{
+	static const uint8_t classes[] = { CLASS_SUBN_LID, CLASS_CC };
+	const struct trap *trap = NULL;
+
+	for (size_t i = 0; !trap && i < sizeof(classes); i++)
+		trap = find_trap(classes[i], number);
+	return trap;
+}
+
 const char *trap_name(int number)
 {
-	const struct trap *trap = find_trap(number);
+	const struct trap *trap = find_reported(number);
 
 	return trap ? trap->name : NULL;
 }
@@ -207,11 +235,6 @@ static const char *producer_name(uint32_t producer)
 
 	return producer < sizeof(names) / sizeof(names[0]) ?
 		names[producer] : NULL;
-}
-
-static uint32_t get24(const uint8_t *p)
-{
-	return (uint32_t)p[0] << 16 | mad_get16(p + 1);
 }
 
 int trap_number(const uint8_t *notice, size_t len)
@@ -313,7 +336,7 @@ static void m_key_words(struct words *w, const uint8_t *details, size_t len)
 static void details_json(struct json *j, const uint8_t *notice, size_t len,
 			 bool show_keys)
 {
-	const struct trap *trap = find_trap(trap_number(notice, len));
+	const struct trap *trap = find_reported(trap_number(notice, len));
 	size_t n = details_len(len);
 	const uint8_t *details = n ? notice + NOTICE_DETAILS : NULL;
 	struct sa_field raw = raw_field(n);
@@ -363,7 +386,7 @@ void trap_json(struct json *j, const uint8_t *notice, size_t len,
 			jw_null(j, "device_id");
 		if (has_producer)
 			jw_hex(j, "vendor_id",
-				 get24(notice + NOTICE_PRODUCER), 6);
+				 mad_get24(notice + NOTICE_PRODUCER), 6);
 		else
 			jw_null(j, "vendor_id");
 	} else if (has_number) {
@@ -373,7 +396,7 @@ void trap_json(struct json *j, const uint8_t *notice, size_t len,
 	}
 
 	if (generic && has_producer) {
-		uint32_t producer = get24(notice + NOTICE_PRODUCER);
+		uint32_t producer = mad_get24(notice + NOTICE_PRODUCER);
 
 		name = producer_name(producer);
 		if (name)
@@ -426,7 +449,7 @@ static void add_details(struct words *w, const uint8_t *notice, size_t len,
 size_t trap_text(char *buf, size_t size, const uint8_t *notice, size_t len,
 		 bool show_keys)
 {
-	const struct trap *trap = find_trap(trap_number(notice, len));
+	const struct trap *trap = find_reported(trap_number(notice, len));
 	struct words w;
 
 	words_init(&w, buf, size);
@@ -435,7 +458,7 @@ size_t trap_text(char *buf, size_t size, const uint8_t *notice, size_t len,
 	} else if (!is_generic(notice, len)) {
 		words_add(&w, "vendor trap 0x%04x (vendor 0x%06x)",
 			  mad_get16(notice + NOTICE_NUMBER),
-			  get24(notice + NOTICE_PRODUCER));
+			  mad_get24(notice + NOTICE_PRODUCER));
 	} else {
 		words_add(&w, "trap %u", mad_get16(notice + NOTICE_NUMBER));
 		if (trap)
@@ -448,10 +471,17 @@ size_t trap_text(char *buf, size_t size, const uint8_t *notice, size_t len,
 	return w.len;
 }
 
-bool trap_key(const uint8_t *notice, size_t len, size_t *offset, size_t *size)
+bool trap_key(uint8_t mgmt_class, const uint8_t *notice, size_t len,
+	      size_t *offset, size_t *size)
 {
-	const struct trap *trap = find_trap(trap_number(notice, len));
+	int number = trap_number(notice, len);
+	const struct trap *trap;
 	size_t i;
+
+	if (mad_is_smp(mgmt_class) || mgmt_class == CLASS_SUBN_ADM)
+		trap = find_reported(number);
+	else
+		trap = find_trap(mgmt_class, number);
 
 	for (i = 0; trap && i < trap->n_fields; i++) {
 		if (trap->fields[i].kind != FIELD_KEY)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Notices (IBA 1.4 sections 13.4.8.2 and 14.2.5.1): who produced a trap, its
- * number, and its details by number.
+ * number, and its details by number. They are of subnet management, in an SMP
+ * or from the SA, where no class is asked for.
  */
 #ifndef OSMSNOOP_TRAP_H
 #define OSMSNOOP_TRAP_H
@@ -41,9 +42,10 @@ int trap_number(const uint8_t *notice, size_t len);
 const char *trap_name(int number);
 
 /*
- * Where a key lies in the notice, in bytes from its start; false when there
- * is none. One that was cut may have it all the same.
+ * Where a key lies in a notice of the class, in bytes from its start; false
+ * when there is none. One that was cut may have it all the same.
  */
-bool trap_key(const uint8_t *notice, size_t len, size_t *offset, size_t *size);
+bool trap_key(uint8_t mgmt_class, const uint8_t *notice, size_t len,
+	      size_t *offset, size_t *size);
 
 #endif /* OSMSNOOP_TRAP_H */

@@ -364,7 +364,7 @@ static void *resolve(const char *name)
 	return symbol;
 }
 
-ib_api_status_t osm_vendor_snoop_attach(void)
+static ib_api_status_t attach_all(void)
 {
 	struct places places = { .status = IB_SUCCESS };
 	size_t k;
@@ -406,6 +406,18 @@ out:
 	return places.status;
 }
 
+ib_api_status_t osm_vendor_snoop_attach(void)
+{
+	ib_api_status_t status;
+	int state;
+
+	/* it reads files, with a lock and with a part of the calls written */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	status = attach_all();
+	pthread_setcancelstate(state, NULL);
+	return status;
+}
+
 /* Is the place still part of a loaded object, and still ours? */
 struct lookup {
 	const struct place *place;
@@ -426,7 +438,9 @@ ib_api_status_t osm_vendor_snoop_detach(void)
 {
 	struct lookup lookup;
 	size_t i, left = 0;
+	int state;
 
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	pthread_mutex_lock(&mutex);
 	for (i = 0; i < n_attached; i++) {
 		lookup = (struct lookup){ .place = &attached[i] };
@@ -442,6 +456,7 @@ ib_api_status_t osm_vendor_snoop_detach(void)
 		attached = NULL;
 	}
 	pthread_mutex_unlock(&mutex);
+	pthread_setcancelstate(state, NULL);
 	return left ? IB_INVALID_PERMISSION : IB_SUCCESS;
 }
 

@@ -332,10 +332,11 @@ static ib_api_status_t info_check(const osm_snoop_bind_info_t *p_info,
 	return IB_SUCCESS;
 }
 
-osm_bind_handle_t
-osm_vendor_snoop_bind(osm_vendor_t *p_vend, const osm_snoop_bind_info_t *p_info,
-		      osm_mad_pool_t *p_mad_pool,
-		      osm_vend_snoop_callback_t callback, void *context)
+static osm_bind_handle_t bind_new(osm_vendor_t *p_vend,
+				  const osm_snoop_bind_info_t *p_info,
+				  osm_mad_pool_t *p_mad_pool,
+				  osm_vend_snoop_callback_t callback,
+				  void *context)
 {
 	osm_snoop_bind_info_t info;
 	const struct source *source;
@@ -378,6 +379,21 @@ fail:
 	if (p_vend)
 		snoop_error_log(p_vend->p_log, "5D10");
 	return OSM_BIND_INVALID_HANDLE;
+}
+
+osm_bind_handle_t
+osm_vendor_snoop_bind(osm_vendor_t *p_vend, const osm_snoop_bind_info_t *p_info,
+		      osm_mad_pool_t *p_mad_pool,
+		      osm_vend_snoop_callback_t callback, void *context)
+{
+	osm_bind_handle_t h_bind;
+	int state;
+
+	/* half a bind would never end */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	h_bind = bind_new(p_vend, p_info, p_mad_pool, callback, context);
+	pthread_setcancelstate(state, NULL);
+	return h_bind;
 }
 
 /*
@@ -458,9 +474,9 @@ void osm_vendor_snoop_unbind_by(osm_bind_handle_t h_bind, uint64_t deadline_ns)
 			delivering->waits_for = NULL;
 	}
 	pthread_mutex_unlock(&binds_mutex);
-	pthread_setcancelstate(state, NULL);
 	if (refused)
 		snoop_error_log(delivering->p_vend->p_log, "5D11");
+	pthread_setcancelstate(state, NULL);
 }
 
 void osm_vendor_snoop_unbind(osm_bind_handle_t h_bind)

@@ -54,7 +54,8 @@ struct stream_state {
 	bool away;		/* which was said */
 	bool ending;		/* it was told to send no more */
 	uint64_t retry_ns;
-	uint64_t realtime_offset;
+	uint64_t read_ns;	/* when it was read last ... */
+	uint64_t realtime_offset;	/* ... and of the clock then */
 	uint64_t lost;		/* not told yet */
 	struct reassembly messages;
 
@@ -182,8 +183,8 @@ static enum reading read_some(struct stream_state *s, int timeout_ms)
 		return READ_END;
 	s->end += (size_t)n;
 	/* the wall clock may be set */
-	s->realtime_offset = clock_ns(CLOCK_REALTIME) -
-			     clock_ns(CLOCK_MONOTONIC);
+	s->read_ns = clock_ns(CLOCK_MONOTONIC);
+	s->realtime_offset = clock_ns(CLOCK_REALTIME) - s->read_ns;
 	return READ_SOME;
 }
 
@@ -346,6 +347,9 @@ static bool capture_of(struct stream_state *s, const uint8_t *packet,
 	if (kind != ERF_MAD)
 		return false;
 	cap.mono_ns = cap.time_ns - s->realtime_offset;
+	/* the clock was set back; what is from before the boot wraps round */
+	if (cap.mono_ns > s->read_ns)
+		cap.mono_ns = s->read_ns;
 	atomic_fetch_add(&s->seen, 1);
 	if (!is_wanted(s, &cap))
 		return false;

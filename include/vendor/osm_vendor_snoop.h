@@ -380,7 +380,7 @@ ib_api_status_t osm_vendor_snoop_attach(void);
 * NOTES
 *	Call it before osm_vendor_bind(): what was bound before is not seen
 *	receiving. Objects that are loaded later are tapped by calling it
-*	again. Any thread.
+*	again. Any thread. Not a cancellation point.
 *****/
 
 /****f* OpenSM: Vendor Snoop/osm_vendor_snoop_detach
@@ -389,7 +389,8 @@ ib_api_status_t osm_vendor_snoop_attach(void);
 *
 * DESCRIPTION
 *	Undo osm_vendor_snoop_attach(). What was bound through the tap stays
-*	tapped for what it receives, as long as it is bound.
+*	tapped for what it receives, as long as it is bound. Any thread. Not
+*	a cancellation point.
 *
 * SYNOPSIS
 */
@@ -431,6 +432,7 @@ osm_vendor_snoop_bind(osm_vendor_t *p_vend,
 *
 * NOTES
 *	Any thread. Starts one thread, KERNEL two, which block all signals.
+*	Not a cancellation point.
 *
 *	A handle is stale after its unbind. Another unbind of it then does
 *	nothing, its counters and its source can still be asked for, and no

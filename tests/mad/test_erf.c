@@ -493,26 +493,65 @@ START_TEST(keys_of_others)
 	keys_hide(message, cap.size, message, 0, cap.size);
 	for (i = SA_DATA; i < 1000; i++)
 		ck_assert_uint_eq(message[i], 0);
-	/* nor where records begin in a later segment, as it is on the wire */
+}
+END_TEST
+
+/*
+ * Nor where records begin in a later segment, as it is on the wire, whatever
+ * it says that it is.
+ */
+START_TEST(keys_in_later_segments)
+{
+	static const uint8_t types[] = { RMPP_DATA, RMPP_ACK, 0, 5 };
+	size_t i;
+
 	capture_of(CLASS_SUBN_ADM, 0x92, ATTR_SERVICE_RECORD, MAD_SIZE);
-	message[RMPP_TYPE] = RMPP_DATA;
+	message[RMPP_TYPE] = types[_i];
 	message[RMPP_FLAGS] = RMPP_FLAG_ACTIVE;
 	message[RMPP_SEGMENT + 3] = 2;
 	message[SA_ATTR_OFFSET + 1] = 22;
 	keys_hide(message, MAD_SIZE, message, 0, MAD_SIZE);
 	for (i = SA_DATA; i < MAD_SIZE; i++)
 		ck_assert_uint_eq(message[i], 0);
-	/* a notice of trap 256 */
-	capture_of(CLASS_SUBN_LID, METHOD_TRAP, ATTR_NOTICE, MAD_SIZE);
-	message[SMP_DATA] = 0x83;
-	message[SMP_DATA + 4] = 1;
-	message[SMP_DATA + 5] = 0;
-	keys_hide(message, MAD_SIZE, message, 0, MAD_SIZE);
-	for (i = 64; i < 128; i++)
-		if (i >= 64 + 10 + 14 && i < 64 + 10 + 22)
-			ck_assert_uint_eq(message[i], 0);
-		else if (i > 69)
-			ck_assert_uint_eq(message[i], (uint8_t)(i * 7));
+}
+END_TEST
+
+/* A trap's number is its class's; `key` is where its details have one. */
+START_TEST(keys_in_notices)
+{
+	static const struct {
+		uint8_t mgmt_class, method;
+		uint16_t number;
+		size_t data, key;	/* 0: none */
+	} rows[] = {
+		{ CLASS_SUBN_LID, METHOD_TRAP, 256, SMP_DATA, 14 },
+		{ CLASS_SUBN_DIR, METHOD_TRAP_REPRESS, 256, SMP_DATA, 14 },
+		{ CLASS_SUBN_ADM, METHOD_REPORT, 256, SA_DATA, 14 },
+		{ CLASS_SUBN_LID, METHOD_TRAP, 259, SMP_DATA, 0 },
+		{ CLASS_SUBN_ADM, METHOD_REPORT, 259, SA_DATA, 0 },
+		{ CLASS_BM, METHOD_TRAP, 259, SMP_DATA, 14 },
+		{ CLASS_BM, METHOD_REPORT, 259, SMP_DATA, 14 },
+		{ CLASS_BM, METHOD_TRAP, 256, SMP_DATA, 0 },
+		{ CLASS_CC, METHOD_TRAP, 0, SMP_DATA, 16 },
+		{ CLASS_SUBN_ADM, METHOD_REPORT, 0, SA_DATA, 16 },
+		{ CLASS_CC, METHOD_TRAP, 256, SMP_DATA, 0 },
+		{ CLASS_BM, METHOD_TRAP, 0, SMP_DATA, 0 },
+		{ 0x04, METHOD_TRAP, 256, SMP_DATA, 0 },
+	};
+	const size_t data = rows[_i].data, key = data + 10 + rows[_i].key;
+	uint8_t want[MAD_SIZE];
+
+	capture_of(rows[_i].mgmt_class, rows[_i].method, ATTR_NOTICE,
+		   MAD_SIZE);
+	message[data] = 0x83;
+	message[data + 4] = (uint8_t)(rows[_i].number >> 8);
+	message[data + 5] = (uint8_t)rows[_i].number;
+	memcpy(want, message, MAD_SIZE);
+	if (rows[_i].key)
+		memset(want + key, 0, 8);
+	hide(message, MAD_SIZE, 7);
+	/* what lies before has keys of its own */
+	ck_assert_mem_eq(message + data, want + data, MAD_SIZE - data);
 }
 END_TEST
 
@@ -626,6 +665,8 @@ int main(void)
 	tcase_add_loop_test(tc, the_reason_of_a_silence_comes_along, 0, 2);
 	tcase_add_loop_test(tc, keys_are_hidden, 0, 11);
 	tcase_add_test(tc, keys_of_others);
+	tcase_add_loop_test(tc, keys_in_later_segments, 0, 4);
+	tcase_add_loop_test(tc, keys_in_notices, 0, 13);
 	tcase_add_loop_test(tc, hidden_keys_leave_a_sign, 0, 2);
 	tcase_add_test(tc, putting_can_end);
 	tcase_add_test(tc, others_are_no_mads);

@@ -14,6 +14,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <link.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -471,6 +472,35 @@ START_TEST(every_slot)
 }
 END_TEST
 
+static void *attach_cancelled(void *context)
+{
+	ib_api_status_t *status = context;
+
+	pthread_cancel(pthread_self());
+	status[0] = attach();
+	status[1] = detach();
+	return NULL;
+}
+
+/* Who is cancelled meanwhile leaves neither a lock nor half of the calls. */
+START_TEST(cancelled)
+{
+	ib_api_status_t status[2] = { IB_ERROR, IB_ERROR };
+	pthread_t thread;
+	void *result;
+
+	load_callers();
+	check(!pthread_create(&thread, NULL, attach_cancelled, status));
+	pthread_join(thread, &result);
+	ck_assert_ptr_null(result);
+	ck_assert_int_eq(status[0], IB_SUCCESS);
+	ck_assert_int_eq(status[1], IB_SUCCESS);
+	check_untouched(&slots);
+	ck_assert_int_eq(attach(), IB_SUCCESS);
+	check_tapped(&slots);
+}
+END_TEST
+
 START_TEST(loaded_later)
 {
 	struct slots all;
@@ -650,6 +680,7 @@ int main(int argc, char **argv)
 	tcase_add_test(tc, mprotect_refused);
 	tcase_add_test(tc, mprotect_refused_for_detach);
 	tcase_add_test(tc, every_slot);
+	tcase_add_test(tc, cancelled);
 	tcase_add_test(tc, loaded_later);
 	tcase_add_test(tc, unloaded_before_detach);
 	tcase_add_test(tc, preloaded_and_attached);

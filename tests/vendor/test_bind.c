@@ -1036,6 +1036,35 @@ START_TEST(cancelled_unbind)
 }
 END_TEST
 
+static struct got cancelled_got;
+
+static void *bind_cancelled(void *context)
+{
+	pthread_cancel(pthread_self());
+	return osm_vendor_snoop_bind(&vendor, context, &pool, on_capture,
+				     &cancelled_got);
+}
+
+/* Nor is a bind: what it had opened would stay open for ever. */
+START_TEST(cancelled_bind)
+{
+	static const osm_snoop_source_t sources[] = {
+		OSM_SNOOP_SOURCE_AUTO, OSM_SNOOP_SOURCE_TAP,
+	};
+	osm_snoop_bind_info_t info = info_default();
+	pthread_t thread;
+	void *h;
+
+	info.source = sources[_i];
+	check(!pthread_create(&thread, NULL, bind_cancelled, &info));
+	pthread_join(thread, &h);
+	ck_assert_ptr_ne(h, PTHREAD_CANCELED);
+	receive(1, MAD_SIZE);
+	osm_vendor_snoop_unbind(h);
+	ck_assert_uint_eq(cancelled_got.n, 1);
+}
+END_TEST
+
 /* Another bind takes the place that one leaves, which is not its business. */
 START_TEST(stats_while_another_binds)
 {
@@ -1193,6 +1222,7 @@ int main(void)
 	tcase_add_test(tc, unbind_each_other);
 	tcase_add_test(tc, unbind_by_a_deadline);
 	tcase_add_test(tc, cancelled_unbind);
+	tcase_add_loop_test(tc, cancelled_bind, 0, 2);
 	tcase_add_test(tc, stats_while_another_binds);
 	tcase_add_test(tc, stale_handles);
 	tcase_add_test(tc, no_growth);

@@ -389,6 +389,27 @@ START_TEST(what_a_capture_has)
 END_TEST
 
 /* What does not pass has lost something all the same. */
+/*
+ * Another clock, or one that was set back: a capture is never from after it was
+ * read, or messages that began with it would be waited for until then.
+ */
+START_TEST(times_of_nowhere)
+{
+	static const uint64_t times[] = { 0, SECOND, UINT32_MAX * SECOND };
+	struct mad_capture cap = capture_of(CLASS_SUBN_ADM, METHOD_GET);
+	osm_snoop_stats_t stats;
+
+	both_begin();
+	cap.time_ns = times[_i];
+	put(&cap);
+	ck_assert(comes());
+	ck_assert_uint_eq(got.info.time_ns, times[_i]);
+	ck_assert_uint_le(got.info.monotonic_ns, clock_ns(CLOCK_MONOTONIC));
+	source_end(&stats);
+	plugin_end();
+}
+END_TEST
+
 START_TEST(filters_and_flags)
 {
 	const umad_filter_t filters[] = {
@@ -613,6 +634,7 @@ int main(void)
 	tcase_add_test(tcase, not_of_osmsnoop);
 	tcase_add_loop_test(tcase, filters_of_the_stream, 0, N_ROWS);
 	tcase_add_test(tcase, what_a_capture_has);
+	tcase_add_loop_test(tcase, times_of_nowhere, 0, 3);
 	tcase_add_test(tcase, filters_and_flags);
 	tcase_add_test(tcase, segments);
 	tcase_add_test(tcase, messages);
