@@ -79,15 +79,16 @@ static bool read_end(struct file *f)
 	f->missing = 0;
 	if (!f->format->find_end(f, &end))
 		return false;
-	if (end == f->size)
-		return true;
-	/* what there is of a header alone was no record */
-	f->missing = !f->half && end >= f->format->header;
+	if (end < f->size) {
+		if (ftruncate(f->fd, (off_t)end))
+			return file_fail(f, "%s: %s cannot be taken away: %s",
+					 f->path, f->format->half,
+					 strerror(errno));
+		/* what there is of a header alone was no record */
+		f->missing = !f->half && end >= f->format->header;
+		f->size = end;
+	}
 	f->half = false;
-	f->size = end;
-	if (ftruncate(f->fd, (off_t)f->size))
-		return file_fail(f, "%s: %s cannot be taken away: %s", f->path,
-				 f->format->half, strerror(errno));
 	return true;
 }
 

@@ -58,6 +58,21 @@ static bool put_line(const char *members)
 	return file_put(file, members, strlen(members), &lost);
 }
 
+static bool cannot_truncate;
+
+/* As on a disk that fails. */
+int ftruncate(int fd, off_t len)
+{
+	char name[64];
+
+	if (cannot_truncate) {
+		errno = EIO;
+		return -1;
+	}
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	return truncate(name, len);
+}
+
 static mode_t mode_of(const char *name)
 {
 	struct stat st;
@@ -408,6 +423,41 @@ START_TEST(test_zeroes)
 		ck_assert_uint_eq(records_in(path), 2);
 		unlink(path);
 	}
+}
+END_TEST
+
+/* However often it cannot be taken away, it is one. */
+START_TEST(test_torn_stays)
+{
+	bool well;
+
+	ck_assert(file_open(file));
+	ck_assert(put());
+	ck_assert(put());
+	ck_assert(file_flush(file, &lost));
+	file_close(file);
+	ck_assert_int_eq(truncate(path, file_size(2) - 3), 0);
+	cannot_truncate = true;
+	check_refused("cannot be taken away");
+	check_refused("cannot be taken away");
+	cannot_truncate = false;
+	ck_assert(file_open(file));
+	ck_assert_uint_eq(file->missing, 1);
+
+	/* room for a half of one: counted by who put it */
+	ck_assert(put());
+	cannot_truncate = true;
+	limit_size((rlim_t)file_size(1) + 3);
+	well = file_flush(file, &lost);
+	limit_size(RLIM_INFINITY);
+	ck_assert(!well);
+	ck_assert_uint_eq(lost, 1);
+	check_refused("cannot be taken away");
+	check_refused("cannot be taken away");
+	cannot_truncate = false;
+	ck_assert(file_open(file));
+	ck_assert_uint_eq(file->missing, 0);
+	ck_assert_uint_eq(records_in(path), 1);
 }
 END_TEST
 
@@ -836,6 +886,7 @@ static TCase *of_kind(const char *name, void (*setup)(void))
 	tcase_add_test(tcase, test_continue_much);
 	tcase_add_test(tcase, test_torn);
 	tcase_add_test(tcase, test_zeroes);
+	tcase_add_test(tcase, test_torn_stays);
 	tcase_add_test(tcase, test_killed);
 	tcase_add_test(tcase, test_rotation);
 	tcase_add_test(tcase, test_rotation_fails);
