@@ -34,7 +34,6 @@ static bool is_no_packet(const char *bytes, size_t len)
 	return erf_packet_len((const uint8_t *)bytes, len) == SIZE_MAX;
 }
 
-/* As some file systems leave the end after a power failure. */
 static bool only_zeroes(struct file *f, uint64_t from)
 {
 	size_t i, n;
@@ -49,6 +48,20 @@ static bool only_zeroes(struct file *f, uint64_t from)
 				return false;
 	}
 	return true;
+}
+
+/*
+ * Is this, and what follows it in the file, no more than the beginning of a
+ * packet? Zeroes may be behind it, from any byte on: so some file systems leave
+ * the end after a power failure.
+ */
+static bool is_torn(struct file *f, uint64_t from, size_t len)
+{
+	const uint64_t behind = from + len;
+
+	while (len && !f->buffer[len - 1])
+		len--;
+	return !is_no_packet(f->buffer, len) && only_zeroes(f, behind);
 }
 
 /*
@@ -71,8 +84,8 @@ static bool walk(struct file *f)
 			w->packets++;
 		w->end += used;
 	} while (used && w->end < f->size);
-	return !is_no_packet(f->buffer + used, n - used) ||
-	       only_zeroes(f, w->end) ||
+	/* the last look found no whole packet */
+	return is_torn(f, w->end, n - used) ||
 	       file_fail(f, "%s: is damaged: from byte %" PRIu64 " on there are no packets of osmsnoop",
 			 f->path, w->end);
 }

@@ -426,6 +426,27 @@ START_TEST(test_zeroes)
 }
 END_TEST
 
+/* They begin where a page does, which may be in the header of a packet. */
+START_TEST(test_zeroes_in_a_record)
+{
+	off_t size;
+
+	for (size = file_size(2) + 1; size <= file_size(2) + 24; size++) {
+		if (!file_open(file) || !put() || !put() || !put() ||
+		    !file_flush(file, &lost) || truncate(path, size) ||
+		    truncate(path, size + 5000))
+			ck_abort();
+		file_close(file);
+		if (!file_open(file) || file->missing != 1 ||
+		    file->last != 2 || file->size != (uint64_t)file_size(2))
+			ck_abort_msg("zeroes from %jd on: %s", (intmax_t)size,
+				     file->reason);
+		file_close(file);
+		unlink(path);
+	}
+}
+END_TEST
+
 /* However often it cannot be taken away, it is one. */
 START_TEST(test_torn_stays)
 {
@@ -886,6 +907,7 @@ static TCase *of_kind(const char *name, void (*setup)(void))
 	tcase_add_test(tcase, test_continue_much);
 	tcase_add_test(tcase, test_torn);
 	tcase_add_test(tcase, test_zeroes);
+	tcase_add_test(tcase, test_zeroes_in_a_record);
 	tcase_add_test(tcase, test_torn_stays);
 	tcase_add_test(tcase, test_killed);
 	tcase_add_test(tcase, test_rotation);
