@@ -289,6 +289,7 @@ static bool begin_again(struct file *f)
 	f->emptied = true;
 	f->begun++;
 	f->size = 0;
+	f->walk.ino = 0;
 	f->last = whole_records(f, 0, f->used).records;
 	if (f->format->renumber)
 		f->format->renumber(f);
@@ -319,6 +320,7 @@ static bool notice_emptied(struct file *f, uint64_t *lost)
 		file_fail(f, "%s: somebody changed it from %" PRIu64 " to %" PRIu64 " bytes",
 			  f->path, f->size, size);
 	give_up(f, 0, lost);
+	f->walk.ino = 0;
 	f->cut_last = f->last;
 	f->cut_ino = st.st_ino;
 	return false;

@@ -846,6 +846,32 @@ START_TEST(test_lost_with_it)
 }
 END_TEST
 
+/* What was known of it before does not say where its packets are now. */
+START_TEST(test_emptied_and_opened)
+{
+	char packet[RECORD_MAX];
+	size_t len;
+	int i;
+
+	ck_assert(file_open(file));
+	for (i = 0; i < 3; i++)
+		ck_assert(put());
+	ck_assert(file_flush(file, &lost));
+	ck_assert(file_open(file));
+	ck_assert_int_eq(truncate(path, 0), 0);
+	len = file_pcap.add_lost(packet, kind->make(packet, false), 70000);
+	ck_assert(file_put(file, packet, len, &lost));
+	ck_assert(put());
+	ck_assert(put());
+	ck_assert(file_flush(file, &lost));
+	ck_assert(file_open(file));
+	ck_assert_uint_eq(file->missing, 0);
+	ck_assert_uint_eq(file->last, 3);
+	ck_assert_uint_eq(kind->contents(path).records, 3);
+	ck_assert_uint_eq(lost, 0);
+}
+END_TEST
+
 /* Emptied with records in the buffer, which are the first now; then full. */
 START_TEST(test_emptied)
 {
@@ -936,6 +962,7 @@ int main(void)
 	tcase_add_test(pcap, test_damaged_pcap);
 	tcase_add_test(pcap, test_header_is_cut);
 	tcase_add_test(pcap, test_lost_with_it);
+	tcase_add_test(pcap, test_emptied_and_opened);
 	suite_add_tcase(suite, pcap);
 	return run_suite(suite);
 }
