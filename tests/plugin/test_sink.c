@@ -415,7 +415,7 @@ int main(void)
 	tcase_add_test(tcase, test_log_levels);
 	tcase_add_test(tcase, test_log_rate);
 	tcase_add_test(tcase, test_log_many);
-	tcase_set_timeout(tcase, 20);
+	tcase_set_timeout(tcase, 120);
 	suite_add_tcase(suite, tcase);
 	return run_suite(suite);
 }

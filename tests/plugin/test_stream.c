@@ -739,11 +739,11 @@ int main(void)
 	tcase_add_test(tcase, test_no_folder);
 	tcase_add_test(tcase, test_taken_away);
 	tcase_add_test(tcase, test_two);
-	tcase_set_timeout(tcase, 60);
+	tcase_set_timeout(tcase, 120);
 	suite_add_tcase(suite, tcase);
 	tcase_add_checked_fixture(sink, sink_setup, log_teardown);
 	tcase_add_test(sink, test_names);
-	tcase_set_timeout(sink, 60);
+	tcase_set_timeout(sink, 120);
 	suite_add_tcase(suite, sink);
 	return run_suite(suite);
 }
