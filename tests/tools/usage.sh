@@ -87,6 +87,8 @@ head -c -100 "$tmp/story" >"$tmp/cut"
 is "standard files are closed: exit 1" 1 $?
 is "standard files are closed: no message is in the file" "" \
 	"$(cmp "$tmp/w" "$tmp/closed" 2>&1)"
+fails "a directory for a map" "$tmp: Is a directory" -r "$tmp/story" \
+	--node-name-map "$tmp"
 
 if [ "$(id -u)" -eq 0 ] && command -v setpriv python3 >/dev/null; then
 	python3 - "$tmp/sock" <<-'END' &
