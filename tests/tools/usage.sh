@@ -90,6 +90,21 @@ is "standard files are closed: no message is in the file" "" \
 fails "a directory for a map" "$tmp: Is a directory" -r "$tmp/story" \
 	--node-name-map "$tmp"
 
+# interrupted while it waits for a fifo to be opened
+mkfifo "$tmp/fifo"
+for arguments in "-r $tmp/fifo" "-r $tmp/story -w $tmp/fifo" \
+	"-r $tmp/story --node-name-map $tmp/fifo" "top -b -r $tmp/fifo" \
+	"stats $tmp/fifo" "stats --node-name-map $tmp/fifo $tmp/story"; do
+	# shellcheck disable=SC2086 # words they are
+	"$snoop" $arguments >/dev/null 2>"$tmp/err" &
+	pid=$!
+	sleep 0.3
+	kill -TERM $pid
+	wait $pid
+	is "interrupted: ${arguments//$tmp\//}" "0 0" \
+		"$? $(grep -c 'Interrupted' "$tmp/err")"
+done
+
 if [ "$(id -u)" -eq 0 ] && command -v setpriv python3 >/dev/null; then
 	python3 - "$tmp/sock" <<-'END' &
 	import os, socket, sys, time
