@@ -710,22 +710,32 @@ static enum answer run(const struct expression *e, const struct subject *s)
 	return stack[0];
 }
 
+/* What a pattern that is one argument wants around it; it may have them. */
+static const char *quotes_for(const char *pattern)
+{
+	size_t len = strlen(pattern);
+
+	if (!strpbrk(pattern, " \t\r\n()<>=!\"'") ||
+	    (len > 1 && strchr("\"'", pattern[0]) &&
+	     strchr(pattern + 1, pattern[0]) == pattern + len - 1))
+		return "";
+	return strchr(pattern, '"') ? "'" : "\"";
+}
+
 static char *join(char **words)
 {
 	size_t i, size = 1;
 	const char *quote;
-	char *text;
+	char *text, *end;
 
 	for (i = 0; words[i]; i++)
 		size += strlen(words[i]) + sizeof(" ''");
-	text = calloc(1, size);
+	text = end = calloc(1, size);
 	for (i = 0; text && words[i]; i++) {
-		quote = "";
-		if (i && !strcmp(words[i - 1], "name") &&
-		    strpbrk(words[i], " ()<>=!"))
-			quote = strchr(words[i], '"') ? "'" : "\"";
-		sprintf(text + strlen(text), "%s%s%s%s", i ? " " : "", quote,
-			words[i], quote);
+		quote = i && !strcmp(words[i - 1], "name") ?
+			quotes_for(words[i]) : "";
+		end += sprintf(end, "%s%s%s%s", i ? " " : "", quote, words[i],
+			       quote);
 	}
 	return text;
 }
