@@ -605,8 +605,7 @@ static uint32_t count_records(const struct mad_capture *cap, uint16_t status)
 	if (status)
 		return 0;
 	if (!mad_is_table_method(method))
-		return method == mad_response_method(METHOD_GET) ||
-		       method == mad_response_method(METHOD_DELETE);
+		return mad_has_record(method);
 	if (cap->len < SA_ATTR_OFFSET + 2)
 		return 0;
 	offset = mad_get16(cap->data + SA_ATTR_OFFSET);

@@ -62,6 +62,12 @@ void pipeline_idle(struct pipeline *p, uint64_t quiet_ns);
  */
 void pipeline_flush(struct pipeline *p);
 
+/*
+ * When the last MAD came; 0 = none has. It never goes back: a clock that was
+ * set back goes on here.
+ */
+uint64_t pipeline_now(const struct pipeline *p);
+
 void pipeline_get_stats(const struct pipeline *p,
 			struct pipeline_stats *stats);
 

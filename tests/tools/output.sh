@@ -129,6 +129,12 @@ is "a name with blanks is one word" 2 \
 	"$(grep -c 'node07 HCA-1' "$tmp/out")"
 run -r "$story" 'name "node07 *" and status ok'
 is "and so it is in quotes" 2 "$(grep -c 'node07 HCA-1' "$tmp/out")"
+run -r "$story" name '"node07 *"'
+is "a word may have its quotes" 2 "$(grep -c 'node07 HCA-1' "$tmp/out")"
+printf '0x10000d "it'\''s one"\n' >"$tmp/map"
+run -r "$story" --node-name-map "$tmp/map" name "it's*"
+is "a name with a quote is one word" "0 2" \
+	"$rc $(grep -c "it's one" "$tmp/out")"
 printf '0x10000d "from the map"\n' >"$tmp/map"
 run -r "$story" --node-name-map "$tmp/map" tid 1
 has "a node name map" 'LID 7 "from the map"' "$out"
