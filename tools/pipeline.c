@@ -166,7 +166,7 @@ void pipeline_idle(struct pipeline *p, uint64_t quiet_ns)
 
 void pipeline_flush(struct pipeline *p)
 {
-	transactions_note_loss(p->transactions, UINT64_MAX);
+	transactions_cut(p->transactions);
 	rmpp_flush(p->rmpp);
 	transactions_flush(p->transactions);
 }

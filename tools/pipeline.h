@@ -57,8 +57,8 @@ void pipeline_put(struct pipeline *p, const struct mad_capture *cap,
 void pipeline_idle(struct pipeline *p, uint64_t quiet_ns);
 
 /*
- * The end: report what is outstanding. There is no telling whether it was
- * answered later, so it is as with captures that were lost.
+ * The end: report what is outstanding. Unless it is known to have been dropped,
+ * there is no telling whether it was answered later.
  */
 void pipeline_flush(struct pipeline *p);
 

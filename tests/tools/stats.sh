@@ -220,6 +220,7 @@ mkfifo "$tmp/fifo"
 pid=$!
 exec 3>"$tmp/fifo"
 cat "$trace" >&3
+catches $pid
 sleep 0.5
 kill -s TERM $pid
 wait $pid

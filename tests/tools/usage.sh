@@ -98,6 +98,7 @@ for arguments in "-r $tmp/fifo" "-r $tmp/story -w $tmp/fifo" \
 	# shellcheck disable=SC2086 # words they are
 	"$snoop" $arguments >/dev/null 2>"$tmp/err" &
 	pid=$!
+	catches $pid
 	sleep 0.3
 	kill -TERM $pid
 	wait $pid
