@@ -178,6 +178,13 @@ static inline bool mad_is_table_method(uint8_t method)
 	       method == METHOD_GET_TRACE_TABLE;
 }
 
+/* Of the other responses, those that have a record. */
+static inline bool mad_has_record(uint8_t method)
+{
+	return method == (METHOD_GET | METHOD_RESPONSE) ||
+	       method == (METHOD_DELETE | METHOD_RESPONSE);
+}
+
 /* What became of a MAD that was sent; a received one is always OK. */
 enum mad_completion {
 	MAD_OK,

@@ -120,6 +120,7 @@ struct transactions {
 	struct entry_list lists[4];	/* by enum state */
 	size_t traps, traps_max;
 	uint64_t loss_ns;	/* when captures were last lost; 0 = never */
+	bool cut;		/* see transactions_cut() */
 	uint64_t sends_done_ns;	/* responses from before are out, or failed */
 };
 
@@ -265,7 +266,8 @@ static void emit_sa(struct transactions *t, const struct entry *e,
 		sa->answer_len = e->kept_len;
 		t->stats.answered++;
 	} else if (outcome == SA_UNANSWERED) {
-		sa->capture_lost = t->loss_ns && t->loss_ns >= e->first_ns;
+		sa->capture_lost = (t->cut && reason == SA_REASON_UNKNOWN) ||
+				   (t->loss_ns && t->loss_ns >= e->first_ns);
 		sa->evicted = e->evicted;
 		t->stats.unanswered++;
 	} else {
@@ -605,8 +607,7 @@ static uint32_t count_records(const struct mad_capture *cap, uint16_t status)
 	if (status)
 		return 0;
 	if (!mad_is_table_method(method))
-		return method == mad_response_method(METHOD_GET) ||
-		       method == mad_response_method(METHOD_DELETE);
+		return mad_has_record(method);
 	if (cap->len < SA_ATTR_OFFSET + 2)
 		return 0;
 	offset = mad_get16(cap->data + SA_ATTR_OFFSET);
@@ -1033,6 +1034,11 @@ void transactions_note_loss(struct transactions *t, uint64_t mono_ns)
 {
 	if (mono_ns > t->loss_ns)
 		t->loss_ns = mono_ns;
+}
+
+void transactions_cut(struct transactions *t)
+{
+	t->cut = true;
 }
 
 void transactions_flush(struct transactions *t)

@@ -67,6 +67,12 @@ void transactions_sends_done(struct transactions *t, uint64_t mono_ns);
  */
 void transactions_note_loss(struct transactions *t, uint64_t mono_ns);
 
+/*
+ * What follows is not captured: a request that is outstanding, and not known to
+ * have been dropped, may get an answer that nobody sees.
+ */
+void transactions_cut(struct transactions *t);
+
 /* The end: report everything outstanding. */
 void transactions_flush(struct transactions *t);
 

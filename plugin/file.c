@@ -79,15 +79,16 @@ static bool read_end(struct file *f)
 	f->missing = 0;
 	if (!f->format->find_end(f, &end))
 		return false;
-	if (end == f->size)
-		return true;
-	/* what there is of a header alone was no record */
-	f->missing = !f->half && end >= f->format->header;
+	if (end < f->size) {
+		if (ftruncate(f->fd, (off_t)end))
+			return file_fail(f, "%s: %s cannot be taken away: %s",
+					 f->path, f->format->half,
+					 strerror(errno));
+		/* what there is of a header alone was no record */
+		f->missing = !f->half && end >= f->format->header;
+		f->size = end;
+	}
 	f->half = false;
-	f->size = end;
-	if (ftruncate(f->fd, (off_t)f->size))
-		return file_fail(f, "%s: %s cannot be taken away: %s", f->path,
-				 f->format->half, strerror(errno));
 	return true;
 }
 
@@ -288,6 +289,7 @@ static bool begin_again(struct file *f)
 	f->emptied = true;
 	f->begun++;
 	f->size = 0;
+	f->walk.ino = 0;
 	f->last = whole_records(f, 0, f->used).records;
 	if (f->format->renumber)
 		f->format->renumber(f);
@@ -318,6 +320,7 @@ static bool notice_emptied(struct file *f, uint64_t *lost)
 		file_fail(f, "%s: somebody changed it from %" PRIu64 " to %" PRIu64 " bytes",
 			  f->path, f->size, size);
 	give_up(f, 0, lost);
+	f->walk.ino = 0;
 	f->cut_last = f->last;
 	f->cut_ino = st.st_ino;
 	return false;

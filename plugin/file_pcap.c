@@ -34,7 +34,6 @@ static bool is_no_packet(const char *bytes, size_t len)
 	return erf_packet_len((const uint8_t *)bytes, len) == SIZE_MAX;
 }
 
-/* As some file systems leave the end after a power failure. */
 static bool only_zeroes(struct file *f, uint64_t from)
 {
 	size_t i, n;
@@ -58,6 +57,20 @@ static bool is_damaged(struct file *f)
 }
 
 /*
+ * Is this, and what follows it in the file, no more than the beginning of a
+ * packet? Zeroes may be behind it, from any byte on: so some file systems leave
+ * the end after a power failure.
+ */
+static bool is_torn(struct file *f, uint64_t from, size_t len)
+{
+	const uint64_t behind = from + len;
+
+	while (len && !f->buffer[len - 1])
+		len--;
+	return !is_no_packet(f->buffer, len) && only_zeroes(f, behind);
+}
+
+/*
  * From packet to packet, from where it is known that one begins: what is in a
  * MAD may look like a packet. By reading: who cuts a file that is mapped kills
  * the process.
@@ -77,8 +90,8 @@ static bool walk(struct file *f)
 			w->packets++;
 		w->end += used;
 	} while (used && w->end < f->size);
-	if (!is_no_packet(f->buffer + used, n - used) ||
-	    only_zeroes(f, w->end))
+	/* the last look found no whole packet */
+	if (is_torn(f, w->end, n - used))
 		return true;
 	w->damaged = true;
 	return is_damaged(f);

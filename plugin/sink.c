@@ -105,6 +105,15 @@ void sinks_capture(struct sinks *sinks, const struct mad_capture *capture,
 			table[i]->capture(sinks->state[i], capture, peer);
 }
 
+void sinks_lose(struct sinks *sinks, uint64_t lost)
+{
+	size_t i;
+
+	for (i = 0; i < SINKS; i++)
+		if (sinks->state[i] && table[i]->lose)
+			table[i]->lose(sinks->state[i], lost);
+}
+
 void sinks_flush(struct sinks *sinks, const struct sink_moment *moment)
 {
 	size_t i;

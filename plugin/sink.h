@@ -59,6 +59,9 @@ struct sink {
 	void (*capture)(void *state, const struct mad_capture *capture,
 			const struct requester *peer);
 
+	/* So many captures were lost behind the last one. May be NULL. */
+	void (*lose)(void *state, uint64_t lost);
+
 	/* About ten times a second: write what is buffered, try again. */
 	void (*flush)(void *state, const struct sink_moment *moment);
 
@@ -75,6 +78,7 @@ void sinks_put(struct sinks *sinks, const struct record *record);
 bool sinks_take_captures(const struct sinks *sinks);
 void sinks_capture(struct sinks *sinks, const struct mad_capture *capture,
 		   const struct requester *peer);
+void sinks_lose(struct sinks *sinks, uint64_t lost);
 void sinks_flush(struct sinks *sinks, const struct sink_moment *moment);
 void sinks_close(struct sinks *sinks, uint64_t deadline_ns);
 

@@ -79,6 +79,13 @@ static void capture_capture(void *state, const struct mad_capture *capture,
 		   s);
 }
 
+static void capture_lose(void *state, uint64_t lost)
+{
+	struct sink_capture_state *s = state;
+
+	writer_lose(s->writer, lost);
+}
+
 static void capture_flush(void *state, const struct sink_moment *moment)
 {
 	struct sink_capture_state *s = state;
@@ -98,6 +105,7 @@ static void capture_close(void *state, uint64_t deadline_ns)
 const struct sink sink_capture = {
 	.open = capture_open,
 	.capture = capture_capture,
+	.lose = capture_lose,
 	.flush = capture_flush,
 	.close = capture_close,
 };

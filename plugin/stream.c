@@ -103,6 +103,7 @@ struct stream {
 	struct file_id alive;		/* another process's, who was asked */
 	uint64_t asked_ns;		/* then; 0 = never */
 	bool failed;			/* which was said */
+	bool locked_out;		/* of its folder, at the last look */
 	uint64_t full_ns;		/* when that was said; 0 = never */
 	uint64_t look_ns;		/* when to look at it, or try again */
 	uint64_t turn_ns;		/* when the readers are to be served */
@@ -358,8 +359,10 @@ static void try_to_listen(struct stream *s)
 	bool locked;
 	int folder = lock_folder(s, &locked);
 
-	if (locked && make_way(s))
+	/* who makes a socket is done within a second; others lock it, too */
+	if ((locked || s->locked_out) && make_way(s))
 		listen_now(s);
+	s->locked_out = !locked;
 	if (folder >= 0)
 		close(folder);
 }

@@ -85,6 +85,7 @@ struct trace {
 	uint64_t lost;		/* before the next capture that is long enough */
 	uint64_t untapped;		/* as was said */
 	uint64_t losses_told[LOSSES];
+	uint64_t lost_before;		/* the captures that sinks got */
 	uint64_t missing;		/* of OpenSM's own counts */
 	struct mad_counts quiet[2];	/* captured and OpenSM's, last looked at */
 };
@@ -192,6 +193,7 @@ static void hand_to_sinks(struct trace *t, const struct mad_capture *cap)
 	if (t->options->names && cap->data[MAD_CLASS] != CLASS_SUBN_DIR)
 		fabric_resolve(t->fabric, &peer);
 	sinks_capture(t->sinks, cap, &peer);
+	t->lost_before += cap->lost;
 }
 
 static void handle_events(struct trace *t, uint64_t until_mono_ns);
@@ -638,6 +640,20 @@ static void say_stop(struct trace *t, const osm_snoop_stats_t *stats)
 	emit_now(&r, t);
 }
 
+/* What was lost and no capture told of. */
+static uint64_t lost_behind(const struct trace *t,
+			    const osm_snoop_stats_t *stats)
+{
+	uint64_t totals[LOSSES], lost = 0;
+	size_t i;
+
+	get_losses(t, stats, totals);
+	for (i = 0; i < LOSSES; i++)
+		if (i != LOSS_EVENTS)
+			lost += totals[i];
+	return short_of(t->lost_before, lost);
+}
+
 void trace_stop(struct trace *t)
 {
 	osm_snoop_stats_t stats;
@@ -656,6 +672,7 @@ void trace_stop(struct trace *t)
 	count_opensm(t);
 	look_for_missing(t, &stats, true);
 	look_for_losses(t, &stats);
+	sinks_lose(t->sinks, lost_behind(t, &stats));
 	transactions_flush(t->transactions);
 	watch_flush(t->watch, clock_ns(CLOCK_MONOTONIC));
 	say_stop(t, &stats);

@@ -195,16 +195,22 @@ static void no_room(struct writer *w, uint64_t loss)
 	w->full = true;
 }
 
+void writer_lose(struct writer *w, uint64_t lost)
+{
+	w->put += lost;
+	w->lost += lost;
+}
+
 bool writer_put(struct writer *w, const char *record, size_t len)
 {
 	bool taken = record && enqueue(w, record, len);
 
-	if (record && !taken) {
+	if (!record)
+		writer_lose(w, 1);
+	else if (!taken)
 		no_room(w, file_loss(w->journal.file.format, record, len));
-	} else {
+	else
 		w->put++;
-		w->lost += !record;
-	}
 	if (ring_used(&w->queue) >= QUEUE_WAKE)
 		wake(w);
 	return taken;

@@ -30,6 +30,9 @@ struct writer *writer_open(const struct file_format *format, const char *path,
  */
 bool writer_put(struct writer *w, const char *record, size_t len);
 
+/* Count so many that could not be made. */
+void writer_lose(struct writer *w, uint64_t lost);
+
 /*
  * How often a file was begun, or gone on with after a failure. What was put
  * before this last grew need not be in the file that is written now; what is

@@ -154,7 +154,8 @@ static FILE *open_file(const struct dump *d, const char *path)
 		why = strerror(errno);
 	if (!why)
 		return fdopen(fd, "w");
-	cli_complain("%s: %s", path, why);
+	if (!cli_stop)
+		cli_complain("%s: %s", path, why);
 	if (fd >= 0)
 		close(fd);
 	return NULL;
@@ -274,7 +275,7 @@ static struct input *open_input(const struct dump_options *o)
 	else
 		in = input_open_source(o->source ? o->source :
 				       INPUT_DEFAULT_SOCKET, &cli_stop, error);
-	if (!in)
+	if (!in && !cli_stop)
 		cli_complain("%s", error);
 	return in;
 }
@@ -291,7 +292,7 @@ static struct pipeline *open_pipeline(struct dump *d)
 	char error[PIPELINE_ERROR_MAX];
 	struct pipeline *p = pipeline_new(&options, error);
 
-	if (!p)
+	if (!p && !cli_stop)
 		cli_complain("%s", error);
 	return p;
 }
@@ -309,17 +310,12 @@ static int run_pipeline(struct dump *d)
 	int status = EXIT_RUNTIME;
 	bool well;
 
-	d->pipeline = open_pipeline(d);
-	if (!d->pipeline)
-		goto out;
-	d->input = open_input(&d->opts);
-	if (!d->input) {
+	if (!(d->pipeline = open_pipeline(d)) ||
+	    !(d->input = open_input(&d->opts)) || !open_output(d)) {
 		/* who ends it before anything came has ended it well */
 		status = cli_stop ? 0 : EXIT_RUNTIME;
 		goto out;
 	}
-	if (!open_output(d))
-		goto out;
 	d->show = (struct show){
 		.out = d->out,
 		.verbose = d->opts.verbose,

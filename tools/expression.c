@@ -395,7 +395,8 @@ struct subject {
 	uint16_t local_lid;
 	bool sent;			/* OpenSM asks */
 	bool open;			/* a packet, whose rest is elsewhere */
-	bool response;			/* and it is the answer */
+	bool response;			/* and it is the answer, */
+	bool failed;			/* which could not be sent */
 	bool has_status;
 	bool has_records;
 	bool error;
@@ -436,6 +437,35 @@ static void set_sa(struct subject *s, const struct sa_record *sa)
 	s->error = sa->outcome != SA_ANSWERED || sa->status;
 }
 
+/* A part of an SA transaction: its direction is that of the request. */
+static void set_packet(struct subject *s, const struct mad_capture *cap,
+		       const struct requester *peer)
+{
+	set_mad(s, cap, peer);
+	if (cap->data[MAD_CLASS] != CLASS_SUBN_ADM)
+		return;
+	s->open = true;
+	if (!s->response)
+		return;
+	s->sent = !cap->sent;
+	s->failed = cap->completion != MAD_OK;
+	s->has_records = s->status ||
+			 !mad_is_table_method(cap->data[MAD_METHOD]);
+	s->records = !s->status && mad_has_record(cap->data[MAD_METHOD]);
+}
+
+/*
+ * An answer whose request is not there is judged as its packet is, and not
+ * shown for what it may have been the answer to.
+ */
+static void set_mad_record(struct subject *s, const struct mad_record *m)
+{
+	if (is_response(m->capture->data))
+		set_packet(s, m->capture, &m->peer);
+	else
+		set_mad(s, m->capture, &m->peer);
+}
+
 static bool set_record(struct subject *s, const struct record *r)
 {
 	switch (r->type) {
@@ -444,7 +474,7 @@ static bool set_record(struct subject *s, const struct record *r)
 		return true;
 	case RECORD_MAD:
 	case RECORD_SEND_ERROR:
-		set_mad(s, r->mad.capture, &r->mad.peer);
+		set_mad_record(s, &r->mad);
 		return true;
 	case RECORD_TRAP:
 		s->mad = r->trap.mad;
@@ -457,25 +487,15 @@ static bool set_record(struct subject *s, const struct record *r)
 	}
 }
 
-/* A part of an SA transaction: its direction is that of the request. */
-static void set_packet(struct subject *s, const struct mad_capture *cap,
-		       const struct requester *peer)
-{
-	set_mad(s, cap, peer);
-	if (cap->data[MAD_CLASS] != CLASS_SUBN_ADM)
-		return;
-	s->open = true;
-	if (!s->response)
-		return;
-	s->sent = !cap->sent;
-	s->has_records = s->status ||
-			 !mad_is_table_method(cap->data[MAD_METHOD]);
-	s->records = s->status ? 0 : 1;
-}
-
 static enum answer yes(bool condition)
 {
 	return condition ? YES : NO;
+}
+
+/* Of an answer; a transaction whose answer could not be sent has none. */
+static enum answer yes_if_sent(const struct subject *s, bool condition)
+{
+	return condition && s->open && s->failed ? MAYBE : yes(condition);
 }
 
 /*
@@ -508,13 +528,12 @@ static enum answer match_attribute(const struct subject *s,
 	uint8_t mgmt_class = s->mad[MAD_CLASS];
 	uint16_t id = mad_get16(s->mad + MAD_ATTR_ID);
 
-	if (attributes[mgmt_class] == id)
-		return YES;
 	if (s->open && id == ATTR_PATH_RECORD &&
 	    s->mad[MAD_METHOD] == (METHOD_GET_MULTI | METHOD_RESPONSE) &&
-	    attributes[mgmt_class] == ATTR_MULTIPATH_RECORD)
+	    (attributes[mgmt_class] == ATTR_MULTIPATH_RECORD ||
+	     attributes[mgmt_class] == ATTR_PATH_RECORD))
 		return MAYBE;
-	return NO;
+	return yes(attributes[mgmt_class] == id);
 }
 
 static enum answer match_lid(const struct subject *s, const struct step *step)
@@ -606,11 +625,11 @@ static enum answer match_status(const struct subject *s,
 		return NO;
 	switch (step->test) {
 	case TEST_STATUS_ERROR:
-		return yes(s->status != 0);
+		return yes_if_sent(s, s->status != 0);
 	case TEST_STATUS_NAME:
-		return yes(has_status_name(s, step->status));
+		return yes_if_sent(s, has_status_name(s, step->status));
 	default:
-		return yes(s->status == step->number);
+		return yes_if_sent(s, s->status == step->number);
 	}
 }
 
@@ -619,8 +638,9 @@ static enum answer match_records(const struct subject *s,
 {
 	if (s->open && !s->has_records)
 		return MAYBE;
-	return yes(s->has_records && s->records >= step->range.first &&
-		   s->records <= step->range.last);
+	return yes_if_sent(s, s->has_records &&
+			   s->records >= step->range.first &&
+			   s->records <= step->range.last);
 }
 
 static enum answer match_error(const struct subject *s)
@@ -690,22 +710,32 @@ static enum answer run(const struct expression *e, const struct subject *s)
 	return stack[0];
 }
 
+/* What a pattern that is one argument wants around it; it may have them. */
+static const char *quotes_for(const char *pattern)
+{
+	size_t len = strlen(pattern);
+
+	if (!strpbrk(pattern, " \t\r\n()<>=!\"'") ||
+	    (len > 1 && strchr("\"'", pattern[0]) &&
+	     strchr(pattern + 1, pattern[0]) == pattern + len - 1))
+		return "";
+	return strchr(pattern, '"') ? "'" : "\"";
+}
+
 static char *join(char **words)
 {
 	size_t i, size = 1;
 	const char *quote;
-	char *text;
+	char *text, *end;
 
 	for (i = 0; words[i]; i++)
 		size += strlen(words[i]) + sizeof(" ''");
-	text = calloc(1, size);
+	text = end = calloc(1, size);
 	for (i = 0; text && words[i]; i++) {
-		quote = "";
-		if (i && !strcmp(words[i - 1], "name") &&
-		    strpbrk(words[i], " ()<>=!"))
-			quote = strchr(words[i], '"') ? "'" : "\"";
-		sprintf(text + strlen(text), "%s%s%s%s", i ? " " : "", quote,
-			words[i], quote);
+		quote = i && !strcmp(words[i - 1], "name") ?
+			quotes_for(words[i]) : "";
+		end += sprintf(end, "%s%s%s%s", i ? " " : "", quote, words[i],
+			       quote);
 	}
 	return text;
 }

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <infiniband/complib/cl_nodenamemap.h>
 
@@ -72,6 +73,13 @@ static int add_mapped(void *context, uint64_t guid, char *name)
 
 bool node_names_read_map(struct node_names *n, const char *path)
 {
+	struct stat st;
+
+	/* of which the parser says that nothing is in it */
+	if (!stat(path, &st) && S_ISDIR(st.st_mode)) {
+		errno = EISDIR;
+		return false;
+	}
 	/* it leaves errno alone for a line that it cannot read */
 	errno = EIO;
 	return parse_node_map(path, add_mapped, n) == 0;

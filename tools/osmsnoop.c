@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "cli.h"
 #include "dump.h"
 #include "extcap.h"
 #include "stats.h"
@@ -18,7 +23,33 @@ static const struct {
 
 enum { SUBCOMMANDS = sizeof(subcommands) / sizeof(subcommands[0]) };
 
-int main(int argc, char **argv)
+/*
+ * A file that gets the number of a standard one that is closed would get what
+ * is meant for that. What stands there instead fails as a closed one does.
+ */
+static bool hold_standard_files(void)
+{
+	int fd;
+
+	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY :
+			 O_RDONLY) != fd)
+			return false;
+	return true;
+}
+
+/* What is still to be written, such as the usage, is written, or it is told. */
+static int end_output(int status)
+{
+	signal(SIGPIPE, SIG_IGN);
+	if (!fflush(stdout) || errno == EPIPE || status)
+		return status;
+	cli_complain("standard output: %s", strerror(errno));
+	return EXIT_RUNTIME;
+}
+
+static int run(int argc, char **argv)
 {
 	char names[256] = "";
 	size_t i;
@@ -33,4 +64,11 @@ int main(int argc, char **argv)
 	if (extcap_is_asked(argv))
 		return extcap_main(argc, argv);
 	return dump_main(argc, argv, names);
+}
+
+int main(int argc, char **argv)
+{
+	if (!hold_standard_files())
+		return EXIT_RUNTIME;
+	return end_output(run(argc, argv));
 }

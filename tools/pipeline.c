@@ -23,6 +23,7 @@ struct pipeline {
 	struct transactions *transactions;
 	struct node_names *names;
 	uint64_t now_ns;	/* of the packets; never goes back */
+	uint64_t behind_ns;	/* their clock, since it was set back */
 };
 
 static void emit(const struct record *record, void *context)
@@ -118,15 +119,31 @@ static void put_mad(struct pipeline *p, const struct mad_capture *cap)
 	}
 }
 
+/*
+ * When a packet came, by a clock that goes on where that of the packets was set
+ * back: what lies between two later ones is as long as it was. Where theirs
+ * has caught up, such as behind one packet from the future, it is believed.
+ */
+static uint64_t set_clock(struct pipeline *p, uint64_t ns)
+{
+	if (ns >= p->now_ns)
+		p->behind_ns = 0;
+	ns += p->behind_ns;
+	if (ns + hold_ns < p->now_ns) {
+		p->behind_ns += p->now_ns - ns;
+		ns = p->now_ns;
+	}
+	if (ns > p->now_ns)
+		p->now_ns = ns;
+	return ns;
+}
+
 void pipeline_put(struct pipeline *p, const struct mad_capture *cap,
 		  const struct erf_note *note)
 {
 	struct mad_capture c = *cap;
 
-	if (cap->mono_ns > p->now_ns)
-		p->now_ns = cap->mono_ns;
-	if (cap->mono_ns + hold_ns < p->now_ns)
-		c.mono_ns = p->now_ns;
+	c.mono_ns = set_clock(p, cap->mono_ns);
 	count(p, cap);
 	if (note->has_name)
 		node_names_tell(p->names, &cap->peer, &note->name);
@@ -149,9 +166,14 @@ void pipeline_idle(struct pipeline *p, uint64_t quiet_ns)
 
 void pipeline_flush(struct pipeline *p)
 {
-	transactions_note_loss(p->transactions, UINT64_MAX);
+	transactions_cut(p->transactions);
 	rmpp_flush(p->rmpp);
 	transactions_flush(p->transactions);
+}
+
+uint64_t pipeline_now(const struct pipeline *p)
+{
+	return p->now_ns;
 }
 
 void pipeline_get_stats(const struct pipeline *p,

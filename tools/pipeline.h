@@ -57,10 +57,16 @@ void pipeline_put(struct pipeline *p, const struct mad_capture *cap,
 void pipeline_idle(struct pipeline *p, uint64_t quiet_ns);
 
 /*
- * The end: report what is outstanding. There is no telling whether it was
- * answered later, so it is as with captures that were lost.
+ * The end: report what is outstanding. Unless it is known to have been dropped,
+ * there is no telling whether it was answered later.
  */
 void pipeline_flush(struct pipeline *p);
+
+/*
+ * When the last MAD came; 0 = none has. It never goes back: a clock that was
+ * set back goes on here.
+ */
+uint64_t pipeline_now(const struct pipeline *p);
 
 void pipeline_get_stats(const struct pipeline *p,
 			struct pipeline_stats *stats);

@@ -68,6 +68,15 @@ static bool read_digits(const char *text, int n, int *value)
 	return true;
 }
 
+/* Does a calendar have it, and a number of nanoseconds? */
+static bool is_time(const struct tm *tm)
+{
+	return tm->tm_year >= 1970 && tm->tm_year < 2554 &&
+	       tm->tm_mon >= 1 && tm->tm_mon <= 12 &&
+	       tm->tm_mday >= 1 && tm->tm_mday <= 31 &&
+	       tm->tm_hour < 24 && tm->tm_min < 60 && tm->tm_sec <= 60;
+}
+
 /* "2026-11-29T23:15:28.187258123Z" */
 static bool read_time(const char *text, uint64_t *time_ns)
 {
@@ -84,7 +93,7 @@ static bool read_time(const char *text, uint64_t *time_ns)
 	    !read_digits(text + 11, 2, &tm.tm_hour) ||
 	    !read_digits(text + 14, 2, &tm.tm_min) ||
 	    !read_digits(text + 17, 2, &tm.tm_sec) ||
-	    !read_digits(text + 20, 9, &ns) || tm.tm_year < 1970)
+	    !read_digits(text + 20, 9, &ns) || !is_time(&tm))
 		return false;
 	tm.tm_year -= 1900;
 	tm.tm_mon--;

@@ -59,9 +59,10 @@ static bool read_file(struct stats *s, const char *path)
 	progress_begin(&s->progress, path);
 	whole = records_read(s->records, path, error);
 	progress_end(&s->progress);
-	if (!whole)
-		cli_complain("%s", error);
-	return whole;
+	if (whole || cli_stop)	/* that it was ended is told at the end */
+		return true;
+	cli_complain("%s", error);
+	return false;
 }
 
 /* False: some of it could not be read. */
@@ -114,6 +115,8 @@ static int run(struct stats *s, char **paths)
 
 	s->records = records_new(&options, error);
 	if (!s->records) {
+		if (cli_stop)
+			return 0;
 		cli_complain("%s", error);
 		return EXIT_RUNTIME;
 	}

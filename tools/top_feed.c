@@ -36,14 +36,18 @@ struct top_feed {
 /* For the table. */
 static uint64_t clock_of(const struct top_feed *f)
 {
-	return f->status.live ? clock_ns(CLOCK_MONOTONIC) :
-				f->packet_ns + f->quiet_ns;
+	uint64_t now_ns;
+
+	if (f->status.live)
+		return clock_ns(CLOCK_MONOTONIC);
+	now_ns = pipeline_now(f->pipeline);
+	return (now_ns ? now_ns : f->packet_ns) + f->quiet_ns;
 }
 
 /* The second in which a file ends is whole: there is no more of it. */
 static void end_second(struct top_feed *f)
 {
-	uint64_t over = f->packet_ns % second_ns;
+	uint64_t over = pipeline_now(f->pipeline) % second_ns;
 
 	if (!f->status.live && over)
 		f->quiet_ns = second_ns - over;

@@ -35,15 +35,15 @@ enum {
 #endif
 
 /* One address in a loaded object that leads to the vendor layer. */
-struct place {
+struct site {
 	_Atomic(void *) *slot;
 	void *before;		/* what it held */
 	void *tap;
 	int protection;		/* of its page */
 };
 
-struct places {
-	struct place *list;
+struct sites {
+	struct site *list;
 	size_t n, max;
 	size_t tapped;		/* found, leading to the tap already ... */
 	size_t in_place;	/* ... and not because of attach */
@@ -57,7 +57,7 @@ struct places {
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct place *attached;	/* what attach rewrote, to be undone */
+static struct site *attached;	/* what attach rewrote, to be undone */
 static size_t n_attached;
 static bool in_place;		/* calls led to the tap without attach */
 
@@ -139,21 +139,21 @@ static bool object_contains(const struct object *o, const void *p)
 	return false;
 }
 
-static bool add(struct places *places, void *slot, void *before, void *tap)
+static bool add(struct sites *sites, void *slot, void *before, void *tap)
 {
-	struct place *list;
+	struct site *list;
 
-	if (places->n == places->max) {
-		places->max = places->max ? places->max * 2 : 16;
-		list = realloc(places->list, places->max * sizeof(*list));
+	if (sites->n == sites->max) {
+		sites->max = sites->max ? sites->max * 2 : 16;
+		list = realloc(sites->list, sites->max * sizeof(*list));
 		if (!list) {
-			snoop_error("no memory for %zu places", places->max);
-			places->status = IB_INSUFFICIENT_MEMORY;
+			snoop_error("no memory for %zu sites", sites->max);
+			sites->status = IB_INSUFFICIENT_MEMORY;
 			return false;
 		}
-		places->list = list;
+		sites->list = list;
 	}
-	places->list[places->n++] = (struct place){ slot, before, tap, 0 };
+	sites->list[sites->n++] = (struct site){ slot, before, tap, 0 };
 	return true;
 }
 
@@ -192,38 +192,38 @@ static const void *call_leads(const struct object *o, const ElfW(Sym) *symbol,
  * something else is the program's business; a call that leads elsewhere means
  * that somebody else stands in between.
  */
-static bool consider(struct places *places, const struct object *o, size_t k,
+static bool consider(struct sites *sites, const struct object *o, size_t k,
 		     const ElfW(Sym) *symbol, unsigned type,
 		     _Atomic(void *) *slot)
 {
-	const struct tap_symbol *wanted = &places->symbols[k];
+	const struct tap_symbol *wanted = &sites->symbols[k];
 	void *value = atomic_load(slot);
 	const void *leads = value;
 
 	if (symbol->st_shndx == SHN_UNDEF && symbol->st_value)
-		places->canonical[k] =
+		sites->canonical[k] =
 			(const void *)(o->base + symbol->st_value);
 	if (type == RELOC_CALL)
-		leads = call_leads(o, symbol, value, places->resolved[k],
+		leads = call_leads(o, symbol, value, sites->resolved[k],
 				   wanted->vendor);
 	if (leads == wanted->tap) {
-		places->tapped++;
+		sites->tapped++;
 		if (!is_attached(slot))
-			places->in_place++;
+			sites->in_place++;
 		return true;
 	}
 	if (leads == wanted->vendor ||
-	    (leads && leads == places->canonical[k]))
-		return add(places, slot, value, wanted->tap);
+	    (leads && leads == sites->canonical[k]))
+		return add(sites, slot, value, wanted->tap);
 	if (type == RELOC_POINTER)
 		return true;
 	snoop_error("%s in %s leads to %p already, which is not libosmvendor's",
 		    wanted->name, o->name, leads);
-	places->status = IB_INVALID_STATE;
+	sites->status = IB_INVALID_STATE;
 	return false;
 }
 
-static bool search(struct places *places, const struct object *o,
+static bool search(struct sites *sites, const struct object *o,
 		   const ElfW(Rela) *rela, size_t n)
 {
 	const ElfW(Sym) *symbol;
@@ -239,8 +239,8 @@ static bool search(struct places *places, const struct object *o,
 		symbol = &o->symbols[ELF64_R_SYM(rela[i].r_info)];
 		name = o->strings + symbol->st_name;
 		for (k = 0; k < TAP_SYMBOLS; k++)
-			if (!strcmp(name, places->symbols[k].name) &&
-			    !consider(places, o, k, symbol, type,
+			if (!strcmp(name, sites->symbols[k].name) &&
+			    !consider(sites, o, k, symbol, type,
 				      (_Atomic(void *) *)(o->base +
 							  rela[i].r_offset)))
 				return false;
@@ -250,16 +250,16 @@ static bool search(struct places *places, const struct object *o,
 
 static int search_object(struct dl_phdr_info *info, size_t size, void *context)
 {
-	struct places *places = context;
+	struct sites *sites = context;
 	struct object o;
 
 	(void)size;
 	if (!object_read(&o, info) ||
-	    object_contains(&o, places->symbols[0].tap))
+	    object_contains(&o, sites->symbols[0].tap))
 		return 0;
 	/* calls first: they tell the program's canonical addresses */
-	return !search(places, &o, o.calls, o.n_calls) ||
-	       !search(places, &o, o.data, o.n_data);
+	return !search(sites, &o, o.calls, o.n_calls) ||
+	       !search(sites, &o, o.data, o.n_data);
 }
 
 /* The protection of the page at `p` as the kernel has it, or -1. */
@@ -284,68 +284,68 @@ static int protection_of(const void *p)
 	return protection;
 }
 
-/* Write one place and leave its page as it was. */
-static bool place_write(const struct place *place, void *value)
+/* Write one site and leave its page as it was. */
+static bool site_write(const struct site *site, void *value)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	void *start = (void *)((uintptr_t)place->slot & ~(page - 1));
-	bool locked = !(place->protection & PROT_WRITE);
+	void *start = (void *)((uintptr_t)site->slot & ~(page - 1));
+	bool locked = !(site->protection & PROT_WRITE);
 
-	if (locked && mprotect(start, page, place->protection | PROT_WRITE)) {
+	if (locked && mprotect(start, page, site->protection | PROT_WRITE)) {
 		snoop_error("the page of a call to the vendor layer cannot be made writable: %s",
 			    strerror(errno));
 		return false;
 	}
-	atomic_store(place->slot, value);
+	atomic_store(site->slot, value);
 	if (!locked)
 		return true;
-	if (mprotect(start, page, place->protection)) {
+	if (mprotect(start, page, site->protection)) {
 		snoop_error("the page of a call to the vendor layer cannot be protected again: %s",
 			    strerror(errno));
 		return false;
 	}
-	if (protection_of(start) != place->protection) {
+	if (protection_of(start) != site->protection) {
 		snoop_error("the page of a call to the vendor layer has another protection than before");
 		return false;
 	}
 	return true;
 }
 
-static bool write_all(struct places *places)
+static bool write_all(struct sites *sites)
 {
 	size_t i;
 
-	for (i = 0; i < places->n; i++) {
-		places->list[i].protection =
-			protection_of((void *)places->list[i].slot);
-		if (places->list[i].protection < 0) {
+	for (i = 0; i < sites->n; i++) {
+		sites->list[i].protection =
+			protection_of((void *)sites->list[i].slot);
+		if (sites->list[i].protection < 0) {
 			snoop_error("/proc/self/maps does not tell the protection of a call to the vendor layer");
 			return false;
 		}
 	}
-	for (i = 0; i < places->n; i++)
-		if (!place_write(&places->list[i], places->list[i].tap))
+	for (i = 0; i < sites->n; i++)
+		if (!site_write(&sites->list[i], sites->list[i].tap))
 			goto undo;
 	return true;
 undo:
 	/* the one that failed may have been written; both know its value */
 	do
-		place_write(&places->list[i], places->list[i].before);
+		site_write(&sites->list[i], sites->list[i].before);
 	while (i--);
 	return false;
 }
 
 /* Room to remember them, before anything is written. */
-static bool reserve(const struct places *places)
+static bool reserve(const struct sites *sites)
 {
-	struct place *all;
+	struct site *all;
 
-	if (!places->n)
+	if (!sites->n)
 		return true;
-	all = realloc(attached, (n_attached + places->n) * sizeof(*all));
+	all = realloc(attached, (n_attached + sites->n) * sizeof(*all));
 	if (!all) {
-		snoop_error("no memory for %zu places",
-			    n_attached + places->n);
+		snoop_error("no memory for %zu sites",
+			    n_attached + sites->n);
 		return false;
 	}
 	attached = all;
@@ -366,7 +366,7 @@ static void *resolve(const char *name)
 
 static ib_api_status_t attach_all(void)
 {
-	struct places places = { .status = IB_SUCCESS };
+	struct sites sites = { .status = IB_SUCCESS };
 	size_t k;
 
 	if (!tap_find_vendor()) {
@@ -375,35 +375,35 @@ static ib_api_status_t attach_all(void)
 	}
 
 	/* not in search_object, which runs under another of ld.so's locks */
-	tap_get_symbols(places.symbols);
+	tap_get_symbols(sites.symbols);
 	for (k = 0; k < TAP_SYMBOLS; k++)
-		places.resolved[k] = resolve(places.symbols[k].name);
+		sites.resolved[k] = resolve(sites.symbols[k].name);
 
 	pthread_mutex_lock(&mutex);
-	if (dl_iterate_phdr(search_object, &places))
+	if (dl_iterate_phdr(search_object, &sites))
 		goto out;
-	if (!places.n && !places.tapped) {
+	if (!sites.n && !sites.tapped) {
 		snoop_error("no loaded object calls osm_vendor_bind or osm_vendor_send through the dynamic linker");
-		places.status = IB_NOT_FOUND;
+		sites.status = IB_NOT_FOUND;
 		goto out;
 	}
-	if (!reserve(&places)) {
-		places.status = IB_INSUFFICIENT_MEMORY;
+	if (!reserve(&sites)) {
+		sites.status = IB_INSUFFICIENT_MEMORY;
 		goto out;
 	}
-	if (!write_all(&places)) {
-		places.status = IB_INVALID_PERMISSION;
+	if (!write_all(&sites)) {
+		sites.status = IB_INVALID_PERMISSION;
 		goto out;
 	}
-	if (places.n)
-		memcpy(attached + n_attached, places.list,
-		       places.n * sizeof(*attached));
-	n_attached += places.n;
-	in_place |= places.in_place > 0;
+	if (sites.n)
+		memcpy(attached + n_attached, sites.list,
+		       sites.n * sizeof(*attached));
+	n_attached += sites.n;
+	in_place |= sites.in_place > 0;
 out:
 	pthread_mutex_unlock(&mutex);
-	free(places.list);
-	return places.status;
+	free(sites.list);
+	return sites.status;
 }
 
 ib_api_status_t osm_vendor_snoop_attach(void)
@@ -418,9 +418,9 @@ ib_api_status_t osm_vendor_snoop_attach(void)
 	return status;
 }
 
-/* Is the place still part of a loaded object, and still ours? */
+/* Is the site still part of a loaded object, and still ours? */
 struct lookup {
-	const struct place *place;
+	const struct site *site;
 	bool found;
 };
 
@@ -430,7 +430,7 @@ static int lookup_object(struct dl_phdr_info *info, size_t size, void *context)
 	struct object o = { .base = info->dlpi_addr, .info = info };
 
 	(void)size;
-	lookup->found = object_contains(&o, (void *)lookup->place->slot);
+	lookup->found = object_contains(&o, (void *)lookup->site->slot);
 	return lookup->found;
 }
 
@@ -443,11 +443,11 @@ ib_api_status_t osm_vendor_snoop_detach(void)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	pthread_mutex_lock(&mutex);
 	for (i = 0; i < n_attached; i++) {
-		lookup = (struct lookup){ .place = &attached[i] };
+		lookup = (struct lookup){ .site = &attached[i] };
 		if (!dl_iterate_phdr(lookup_object, &lookup) ||
 		    atomic_load(attached[i].slot) != attached[i].tap)
 			continue;
-		if (!place_write(&attached[i], attached[i].before))
+		if (!site_write(&attached[i], attached[i].before))
 			attached[left++] = attached[i];
 	}
 	n_attached = left;

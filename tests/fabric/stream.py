@@ -3,11 +3,14 @@
 """stream: reads the plugin's live stream, as a program of others would.
 
 	stream.py SOCKET FILE [all | stuck | slow | brief BYTES]
+	stream.py SOCKET FILE crowd SECONDS
 
 FILE is there as soon as the stream has begun. At its end FILE has a line:
 how many packets there were, and how many their loss counters say are missing.
 stuck reads nothing until SIGUSR1, slow naps between reads, and brief leaves
-after so many bytes, whatever they are the half of.
+after so many bytes, whatever they are the half of. crowd is ten that are stuck
+and 100 that come and go in that time, one after the other: a load that takes
+little of a processor itself.
 """
 import signal
 import socket
@@ -46,16 +49,34 @@ def take(data):
     return packets, lost, data[at:]
 
 
-def main():
-    path, name = sys.argv[1:3]
-    how = sys.argv[3] if len(sys.argv) > 3 else "all"
-    go_on = []
-    signal.signal(signal.SIGUSR1, lambda *_: go_on.append(1))
+def begin(path):
     stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     stream.connect(path)
     data = stream.recv(len(HEADER), socket.MSG_WAITALL)
     if data != HEADER:
         sys.exit("it begins with %r" % data)
+    return stream
+
+
+def crowd(path, name, seconds):
+    stuck = [begin(path) for _ in range(10)]
+    for i in range(100):
+        with begin(path) as stream:
+            stream.recv(1000 * i + 77)
+            time.sleep(seconds / 100)
+    with open(name, "w") as out:
+        print(len(stuck), "stuck, 100 came and went", file=out)
+
+
+def main():
+    path, name = sys.argv[1:3]
+    how = sys.argv[3] if len(sys.argv) > 3 else "all"
+    if how == "crowd":
+        crowd(path, name, float(sys.argv[4]))
+        return
+    go_on = []
+    signal.signal(signal.SIGUSR1, lambda *_: go_on.append(1))
+    stream = begin(path)
     with open(name, "w") as out:
         if how == "brief":
             left = int(sys.argv[4])

@@ -396,7 +396,7 @@ int main(void)
 	Suite *suite = suite_create("json");
 	TCase *tcase = tcase_create("json");
 
-	tcase_set_timeout(tcase, 60);
+	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, test_bytes_that_are_not_utf8);
 	tcase_add_test(tcase, test_too_small_a_buffer);
 	tcase_add_test(tcase, test_controls_are_escaped);

@@ -358,7 +358,7 @@ int main(void)
 	Suite *suite = suite_create("names");
 	TCase *tcase = tcase_create("names");
 
-	tcase_set_timeout(tcase, 60);
+	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, no_name_for_unknown_numbers);
 	tcase_add_test(tcase, no_number_for_unknown_names);
 	tcase_add_test(tcase, every_number_is_safe);

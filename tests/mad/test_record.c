@@ -756,7 +756,7 @@ int main(void)
 	Suite *suite = suite_create("record");
 	TCase *tcase = tcase_create("record");
 
-	tcase_set_timeout(tcase, 60);
+	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, test_requests_cut_anywhere);
 	tcase_add_test(tcase, test_captures_cut_anywhere);
 	tcase_add_test(tcase, test_too_small_a_buffer);

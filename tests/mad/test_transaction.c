@@ -1518,6 +1518,22 @@ START_TEST(test_lost_captures_are_a_reason_too)
 }
 END_TEST
 
+/* What OpenSM has dropped gets no answer behind the end either. */
+START_TEST(test_cut)
+{
+	get(1);
+	make(CLASS_SUBN_ADM, METHOD_GET, ATTR_PATH_RECORD, 2, false);
+	cap.condition.first_sweep = true;
+	put();
+	transactions_cut(table);
+	transactions_flush(table);
+	ck_assert(take_sa(SA_UNANSWERED, SA_REASON_UNKNOWN, 0)
+		  ->sa.capture_lost);
+	ck_assert(!take_sa(SA_UNANSWERED, SA_REASON_FIRST_SWEEP, 0)
+		  ->sa.capture_lost);
+}
+END_TEST
+
 START_TEST(test_flush)
 {
 	put_request(METHOD_GET, ATTR_PATH_RECORD, 1);
@@ -2082,6 +2098,7 @@ int main(void)
 	tcase_add_test(tcase, test_a_second_answer_while_one_is_held);
 	tcase_add_test(tcase, test_the_reason_is_the_last_copys);
 	tcase_add_test(tcase, test_lost_captures_are_a_reason_too);
+	tcase_add_test(tcase, test_cut);
 	tcase_add_test(tcase, test_flush);
 	tcase_add_test(tcase, test_eviction);
 	tcase_add_test(tcase, test_a_table_of_one);

@@ -221,7 +221,7 @@ int main(void)
 	TCase *tcase = tcase_create("fabric");
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_set_timeout(tcase, 60);
+	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, test_nothing_is_known);
 	tcase_add_test(tcase, test_unknown_lids);
 	tcase_add_test(tcase, test_never_waits);

@@ -58,6 +58,21 @@ static bool put_line(const char *members)
 	return file_put(file, members, strlen(members), &lost);
 }
 
+static bool cannot_truncate;
+
+/* As on a disk that fails. */
+int ftruncate(int fd, off_t len)
+{
+	char name[64];
+
+	if (cannot_truncate) {
+		errno = EIO;
+		return -1;
+	}
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	return truncate(name, len);
+}
+
 static mode_t mode_of(const char *name)
 {
 	struct stat st;
@@ -427,6 +442,62 @@ START_TEST(test_zeroes)
 }
 END_TEST
 
+/* They begin where a page does, which may be in the header of a packet. */
+START_TEST(test_zeroes_in_a_record)
+{
+	off_t size;
+
+	for (size = file_size(2) + 1; size <= file_size(2) + 24; size++) {
+		if (!file_open(file) || !put() || !put() || !put() ||
+		    !file_flush(file, &lost) || truncate(path, size) ||
+		    truncate(path, size + 5000))
+			ck_abort();
+		file_close(file);
+		if (!file_open(file) || file->missing != 1 ||
+		    file->last != 2 || file->size != (uint64_t)file_size(2))
+			ck_abort_msg("zeroes from %jd on: %s", (intmax_t)size,
+				     file->reason);
+		file_close(file);
+		unlink(path);
+	}
+}
+END_TEST
+
+/* However often it cannot be taken away, it is one. */
+START_TEST(test_torn_stays)
+{
+	bool well;
+
+	ck_assert(file_open(file));
+	ck_assert(put());
+	ck_assert(put());
+	ck_assert(file_flush(file, &lost));
+	file_close(file);
+	ck_assert_int_eq(truncate(path, file_size(2) - 3), 0);
+	cannot_truncate = true;
+	check_refused("cannot be taken away");
+	check_refused("cannot be taken away");
+	cannot_truncate = false;
+	ck_assert(file_open(file));
+	ck_assert_uint_eq(file->missing, 1);
+
+	/* room for a half of one: counted by who put it */
+	ck_assert(put());
+	cannot_truncate = true;
+	limit_size((rlim_t)file_size(1) + 3);
+	well = file_flush(file, &lost);
+	limit_size(RLIM_INFINITY);
+	ck_assert(!well);
+	ck_assert_uint_eq(lost, 1);
+	check_refused("cannot be taken away");
+	check_refused("cannot be taken away");
+	cannot_truncate = false;
+	ck_assert(file_open(file));
+	ck_assert_uint_eq(file->missing, 0);
+	ck_assert_uint_eq(records_in(path), 1);
+}
+END_TEST
+
 /* kill -9 while it writes: the next one goes on behind the last whole line. */
 START_TEST(test_killed)
 {
@@ -791,6 +862,32 @@ START_TEST(test_lost_with_it)
 }
 END_TEST
 
+/* What was known of it before does not say where its packets are now. */
+START_TEST(test_emptied_and_opened)
+{
+	char packet[RECORD_MAX];
+	size_t len;
+	int i;
+
+	ck_assert(file_open(file));
+	for (i = 0; i < 3; i++)
+		ck_assert(put());
+	ck_assert(file_flush(file, &lost));
+	ck_assert(file_open(file));
+	ck_assert_int_eq(truncate(path, 0), 0);
+	len = file_pcap.add_lost(packet, kind->make(packet, false), 70000);
+	ck_assert(file_put(file, packet, len, &lost));
+	ck_assert(put());
+	ck_assert(put());
+	ck_assert(file_flush(file, &lost));
+	ck_assert(file_open(file));
+	ck_assert_uint_eq(file->missing, 0);
+	ck_assert_uint_eq(file->last, 3);
+	ck_assert_uint_eq(kind->contents(path).records, 3);
+	ck_assert_uint_eq(lost, 0);
+}
+END_TEST
+
 /* Emptied with records in the buffer, which are the first now; then full. */
 START_TEST(test_emptied)
 {
@@ -852,6 +949,8 @@ static TCase *of_kind(const char *name, void (*setup)(void))
 	tcase_add_test(tcase, test_continue_much);
 	tcase_add_test(tcase, test_torn);
 	tcase_add_test(tcase, test_zeroes);
+	tcase_add_test(tcase, test_zeroes_in_a_record);
+	tcase_add_test(tcase, test_torn_stays);
 	tcase_add_test(tcase, test_killed);
 	tcase_add_test(tcase, test_rotation);
 	tcase_add_test(tcase, test_rotation_fails);
@@ -879,6 +978,7 @@ int main(void)
 	tcase_add_test(pcap, test_damaged_pcap);
 	tcase_add_test(pcap, test_header_is_cut);
 	tcase_add_test(pcap, test_lost_with_it);
+	tcase_add_test(pcap, test_emptied_and_opened);
 	suite_add_tcase(suite, pcap);
 	return run_suite(suite);
 }

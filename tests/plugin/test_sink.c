@@ -275,6 +275,19 @@ START_TEST(test_capture_lost_name)
 }
 END_TEST
 
+/* No packet comes after to say it. */
+START_TEST(test_capture_lost_behind)
+{
+	strcpy(options.capture, path);
+	sinks_begin();
+	put_mad(7, 1, "host");
+	sinks_lose(sinks, 5);
+	end();
+	ck_assert_uint_eq(logged("5D22: "), 1);
+	ck_assert_uint_eq(logged("ends without 5 records"), 1);
+}
+END_TEST
+
 /* The OpenSM log: ten lines a second, requester and kind. */
 
 START_TEST(test_log_none)
@@ -396,12 +409,13 @@ int main(void)
 	tcase_add_test(tcase, test_capture);
 	tcase_add_test(tcase, test_capture_shows_keys);
 	tcase_add_test(tcase, test_capture_lost_name);
+	tcase_add_test(tcase, test_capture_lost_behind);
 	tcase_add_test(tcase, test_log_none);
 	tcase_add_test(tcase, test_log_audit);
 	tcase_add_test(tcase, test_log_levels);
 	tcase_add_test(tcase, test_log_rate);
 	tcase_add_test(tcase, test_log_many);
-	tcase_set_timeout(tcase, 20);
+	tcase_set_timeout(tcase, 120);
 	suite_add_tcase(suite, tcase);
 	return run_suite(suite);
 }

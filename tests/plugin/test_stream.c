@@ -7,6 +7,7 @@
  */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -481,6 +482,21 @@ START_TEST(test_stale)
 }
 END_TEST
 
+/* Whoever may read the folder may lock it, for as long as it likes. */
+START_TEST(test_locked_folder)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY);
+
+	close_within(SECOND);
+	ck_assert_int_eq(flock(fd, LOCK_EX), 0);
+	stream = stream_open(path, (gid_t)-1, &log_object);
+	close(connect_soon());
+	close_within(SECOND);
+	close(fd);
+	ck_assert_uint_eq(logged("ERR"), 0);
+}
+END_TEST
+
 /* Of a living process, also one that accepts nobody or speaks otherwise. */
 START_TEST(test_living)
 {
@@ -716,17 +732,18 @@ int main(void)
 	tcase_add_test(tcase, test_mode);
 	tcase_add_test(tcase, test_group);
 	tcase_add_test(tcase, test_stale);
+	tcase_add_test(tcase, test_locked_folder);
 	tcase_add_loop_test(tcase, test_living, 0, 2);
 	tcase_add_test(tcase, test_living_at_the_end);
 	tcase_add_test(tcase, test_no_socket);
 	tcase_add_test(tcase, test_no_folder);
 	tcase_add_test(tcase, test_taken_away);
 	tcase_add_test(tcase, test_two);
-	tcase_set_timeout(tcase, 60);
+	tcase_set_timeout(tcase, 120);
 	suite_add_tcase(suite, tcase);
 	tcase_add_checked_fixture(sink, sink_setup, log_teardown);
 	tcase_add_test(sink, test_names);
-	tcase_set_timeout(sink, 60);
+	tcase_set_timeout(sink, 120);
 	suite_add_tcase(suite, sink);
 	return run_suite(suite);
 }

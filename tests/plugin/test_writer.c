@@ -339,7 +339,7 @@ static TCase *of_kind(const char *name, void (*setup)(void))
 	tcase_add_test(tcase, test_hangs_at_the_end);
 	tcase_add_test(tcase, test_late_deadline);
 	tcase_add_test(tcase, test_unwritable);
-	tcase_set_timeout(tcase, 60);
+	tcase_set_timeout(tcase, 120);
 	return tcase;
 }
 

@@ -52,6 +52,18 @@ run()
 	err=$(cat "$tmp/err")
 }
 
+# catches PID: waits until it has a handler for SIGTERM
+catches()
+{
+	local mask
+
+	for _ in {1..600}; do
+		mask=$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status")
+		[ $((0x${mask:-0} >> 14 & 1)) -eq 0 ] || return 0
+		sleep 0.05
+	done
+}
+
 done_testing()
 {
 	echo "1..$number"

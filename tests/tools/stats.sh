@@ -179,6 +179,10 @@ has "a line of JSON that is no record: it is told" \
 	>"$tmp/long.jsonl"
 partly "a line without end" "1 line is no JSON, the first is line 14" \
 	'^26 records' "$tmp/long.jsonl"
+sed 's/}$/,"unknown":"a\\u0000b"}/' "$trace" >"$tmp/nul.jsonl"
+run stats "$tmp/nul.jsonl"
+is "text with a NUL is JSON" "0 13" \
+	"$rc $(sed -n 's/ records,.*//p' <<<"$out")"
 printf '%s' "$(cat "$trace")" >"$tmp/no_newline.jsonl"
 run stats "$tmp/no_newline.jsonl"
 is "no newline at the end is well" "0 13" \
@@ -216,6 +220,7 @@ mkfifo "$tmp/fifo"
 pid=$!
 exec 3>"$tmp/fifo"
 cat "$trace" >&3
+catches $pid
 sleep 0.5
 kill -s TERM $pid
 wait $pid

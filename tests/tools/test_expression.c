@@ -333,6 +333,56 @@ START_TEST(packets_match_by_what_they_have)
 }
 END_TEST
 
+/*
+ * What an answer may be of a transaction or, with no request there, on its
+ * own: what is shown in the second case passes, and so does all that it may be
+ * a part of.
+ */
+static const struct {
+	const char *text;
+	uint8_t method, attr_id;
+	enum mad_completion completion;
+	bool passes, shown;
+} answers[] = {
+	{ "received and src lid 7", 0x92, 0x35, MAD_OK, true, true },
+	{ "sent", 0x92, 0x35, MAD_OK, false, false },
+	{ "sent and dst lid 7", 0x86, 2, MAD_OK, true, true },
+	{ "method GetTable", 0x92, 0x35, MAD_OK, true, true },
+	{ "method Get", 0x81, 0x35, MAD_OK, true, false },
+	{ "not method Set", 0x81, 0x35, MAD_OK, true, false },
+	{ "records 1", 0x81, 0x35, MAD_OK, true, true },
+	{ "records 0", 0x86, 2, MAD_OK, true, true },
+	{ "records 1", 0x86, 2, MAD_OK, false, false },
+	{ "not attr PathRecord", 0x94, 0x35, MAD_OK, true, false },
+	{ "attr PathRecord", 0x94, 0x35, MAD_OK, true, false },
+	{ "not status ok", 0x81, 0x35, MAD_TIMEOUT, true, false },
+	{ "not records 1", 0x81, 0x35, MAD_TIMEOUT, true, false },
+	{ "status error", 0x81, 0x35, MAD_TIMEOUT, false, false },
+	{ "error", 0x81, 0x35, MAD_TIMEOUT, true, true },
+};
+
+START_TEST(answers_without_their_requests)
+{
+	struct expression *e = expression_new(answers[_i].text, error);
+	struct captures c = { .now_ns = 1 };
+	struct mad_capture cap = captures_mad(&c, mad, sizeof(mad),
+		CLASS_SUBN_ADM, answers[_i].method, answers[_i].attr_id, 7, 9);
+	struct requester peer = { .addr = cap.peer };
+	struct record r = { .type = RECORD_MAD };
+
+	ck_assert_ptr_nonnull(e);
+	cap.sent = answers[_i].method != (METHOD_REPORT | METHOD_RESPONSE);
+	cap.completion = answers[_i].completion;
+	r.mad.capture = &cap;
+	r.mad.peer = peer;
+	ck_assert_msg(expression_may_match(e, &cap, &peer) ==
+		      answers[_i].passes, "%s", answers[_i].text);
+	ck_assert_msg(expression_matches(e, &r) == answers[_i].shown, "%s",
+		      answers[_i].text);
+	expression_free(e);
+}
+END_TEST
+
 #define ROWS(table) (int)(sizeof(table) / sizeof((table)[0]))
 
 int main(void)
@@ -350,6 +400,8 @@ int main(void)
 	tcase_add_test(tc, other_records);
 	tcase_add_loop_test(tc, packets_match_by_what_they_have, 0,
 			    ROWS(packets));
+	tcase_add_loop_test(tc, answers_without_their_requests, 0,
+			    ROWS(answers));
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
 }

@@ -245,6 +245,42 @@ START_TEST(clocks_step_back)
 }
 END_TEST
 
+/* And from there on all takes as long as it did, whatever the clock says. */
+START_TEST(clocks_go_on_behind_a_step)
+{
+	/* back by an hour, right again, a packet from the future */
+	static const int64_t steps[] = { 0, -3600, 3600, 1 << 25, -(1 << 25) };
+	const size_t n_steps = sizeof(steps) / sizeof(steps[0]);
+	struct captures c;
+	uint8_t mad[MAD_SIZE];
+	struct mad_capture cap;
+	size_t i;
+
+	captures_begin(&c, FORMAT_OURS);
+	for (i = 0; i < n_steps; i++) {
+		c.now_ns += (uint64_t)steps[i] * SECOND;
+		put_request(&c, 8, (uint8_t)(2 * i));
+		cap = captures_mad(&c, mad, sizeof(mad), CLASS_SUBN_ADM,
+				   METHOD_GET, ATTR_PATH_RECORD, 7,
+				   (uint8_t)(2 * i + 1));
+		captures_encode(&c, &cap, NULL);
+		cap.time_ns += 40000;
+		cap.sent = true;
+		mad[MAD_METHOD] |= METHOD_RESPONSE;
+		captures_encode(&c, &cap, NULL);
+		c.now_ns += 6 * SECOND;
+	}
+	put_request(&c, 8, 99);
+	put_all(&c);
+	ck_assert_uint_eq(n_records, 2 * n_steps);
+	for (i = 0; i < n_records; i++)
+		ck_assert_str_eq(lines[i], strstr(lines[i], "LID 7") ?
+			"Get PathRecord from LID 7 -> OK, 40 us" :
+			"Get PathRecord from LID 8 -> no answer: reason unknown");
+	free(c.bytes);
+}
+END_TEST
+
 /* Nor is a latency longer for what another thread has captured meanwhile. */
 START_TEST(threads_overtake)
 {
@@ -397,6 +433,7 @@ int main(void)
 	tcase_add_test(tc, answers_are_kept_for_who_wants_them);
 	tcase_add_loop_test(tc, time_passes, 0, 2);
 	tcase_add_test(tc, clocks_step_back);
+	tcase_add_test(tc, clocks_go_on_behind_a_step);
 	tcase_add_test(tc, threads_overtake);
 	tcase_add_test(tc, a_response_that_fails);
 	tcase_add_test(tc, an_end_that_is_none);

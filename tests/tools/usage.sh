@@ -72,6 +72,39 @@ fails "a full device" "/dev/full: No space left" -r "$tmp/story" \
 is "lines to a full device: exit 1" 1 $?
 has "lines to a full device: it is told" "standard output: No space left" \
 	"$(cat "$tmp/err")"
+for arguments in --help --version "top --help" "stats --help" \
+	--extcap-interfaces; do
+	# shellcheck disable=SC2086 # words they are
+	"$snoop" $arguments >/dev/full 2>"$tmp/err"
+	is "$arguments to a full device" \
+		"1 osmsnoop: standard output: No space left on device" \
+		"$? $(cat "$tmp/err")"
+done
+# what is written to must not be what stands for standard error
+head -c -100 "$tmp/story" >"$tmp/cut"
+"$snoop" -r "$tmp/cut" -w "$tmp/w" 2>/dev/null
+"$snoop" -r "$tmp/cut" -w "$tmp/closed" >&- 2>&-
+is "standard files are closed: exit 1" 1 $?
+is "standard files are closed: no message is in the file" "" \
+	"$(cmp "$tmp/w" "$tmp/closed" 2>&1)"
+fails "a directory for a map" "$tmp: Is a directory" -r "$tmp/story" \
+	--node-name-map "$tmp"
+
+# interrupted while it waits for a fifo to be opened
+mkfifo "$tmp/fifo"
+for arguments in "-r $tmp/fifo" "-r $tmp/story -w $tmp/fifo" \
+	"-r $tmp/story --node-name-map $tmp/fifo" "top -b -r $tmp/fifo" \
+	"stats $tmp/fifo" "stats --node-name-map $tmp/fifo $tmp/story"; do
+	# shellcheck disable=SC2086 # words they are
+	"$snoop" $arguments >/dev/null 2>"$tmp/err" &
+	pid=$!
+	catches $pid
+	sleep 0.3
+	kill -TERM $pid
+	wait $pid
+	is "interrupted: ${arguments//$tmp\//}" "0 0" \
+		"$? $(grep -c 'Interrupted' "$tmp/err")"
+done
 
 if [ "$(id -u)" -eq 0 ] && command -v setpriv python3 >/dev/null; then
 	python3 - "$tmp/sock" <<-'END' &

@@ -643,7 +643,7 @@ int main(void)
 	tcase_add_test(tcase, stop_under_load);
 	tcase_add_test(tcase, stop_while_gone);
 	tcase_add_test(tcase, stop_hands_over);
-	tcase_set_timeout(tcase, 60);
+	tcase_set_timeout(tcase, 120);
 	suite_add_tcase(suite, tcase);
 	return run_suite(suite);
 }
