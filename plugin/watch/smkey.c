@@ -70,8 +70,9 @@ static void say(const struct smkey *s, struct mismatch *m,
 	alert_init(&a, s->host, "sm_key_mismatch", "critical");
 	alert_about(&a, &who);
 	alert_subject(&a, "LID %u", lid);
-	alert_text(&a, "OpenSM dropped %" PRIu64 " SA requests from %s for a wrong SM_Key, the last one %s %s; either its configuration is not this fabric's (sa_key in opensm.conf, saquery --smkey), or somebody there tries keys: find out which process it is",
-		   m->episode.count, alert_who(name, &who), method, attribute);
+	alert_text(&a, "%s used a wrong SM_Key, OpenSM dropped %" PRIu64
+		   " of its SA requests, the last one %s %s; either its configuration is not this fabric's (sa_key in opensm.conf, saquery --smkey), or somebody there tries keys: find out which process it is",
+		   alert_who(name, &who), m->episode.count, method, attribute);
 	alert_string(&a, "method", method);
 	alert_string(&a, "attribute", attribute);
 	alert_number(&a, "copies", m->copies);

@@ -165,10 +165,11 @@ static void say(struct unanswered *u, enum sa_reason reason,
 	alert_subject(&a, "%s", name);
 	alert_text(&a, "%" PRIu64 " SA requests without an answer, %s, up to %" PRIu64
 		   " in %" PRIu64 " s (limit %" PRIu32 "); of the last %" PRIu32
-		   ", from %" PRIu32 " requesters, %" PRIu32 " are from %s; %s",
+		   ", from %" PRIu32 " requester%s, %" PRIu32 " are from %s; %s",
 		   d->episode.count, name, d->most, u->window_ns / SECOND_NS,
 		   u->limit, askers.requests, askers.requesters,
-		   askers.top_requests, alert_who(top, &who), advice[reason]);
+		   askers.requesters == 1 ? "" : "s", askers.top_requests,
+		   alert_who(top, &who), advice[reason]);
 	alert_string(&a, "reason", name);
 	add_evidence(&a, u, d, &askers);
 	alert_string(&a, "top_requester", top);

@@ -81,7 +81,7 @@ START_TEST(test_begin_update_end)
 	ck_assert_str_eq(evidence_text("method"), "GetTable");
 	ck_assert_str_eq(evidence_text("attribute"), "PathRecord");
 	ck_assert_ptr_nonnull(strstr(last_alert.text,
-		"1 SA requests from LID 7 \"node7\" (0x0000000000000700) for a wrong SM_Key"));
+		"begin: LID 7 \"node7\" (0x0000000000000700) used a wrong SM_Key, OpenSM dropped 1 of its SA requests, the last one GetTable PathRecord; "));
 	say_wrong(8, start + 10 * SECOND);
 	check_mismatch(2, "begin", 8, 1);
 	r = wrong(7, METHOD_SET, ATTR_SERVICE_RECORD);
