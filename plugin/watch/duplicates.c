@@ -12,7 +12,7 @@
  *
  * Queries are remembered by a hash, in 262,144 places of 8 bytes: 2 MB. When
  * requesters ask more in a minute, the oldest of four makes room, so that
- * repeats may be missed, never made up. Counts are by LID, 80 bytes each: 4 MB
+ * repeats may be missed, never made up. Counts are by LID, 64 bytes each: 3 MB
  * of address space, memory where there are requesters. 1024 alerts can go on at
  * a time (200 kB); more do not begin.
  */
@@ -61,7 +61,7 @@ struct minute {
 	bool alert;		/* there is one of this LID */
 };
 
-_Static_assert(sizeof(struct minute) <= 80, "as said above");
+_Static_assert(sizeof(struct minute) <= 64, "as said above");
 
 struct duplicate {
 	struct table_entry entry;
