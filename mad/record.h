@@ -65,6 +65,7 @@ struct sa_record {
 	uint32_t retries;
 	bool capture_lost;	/* unanswered, but not all was captured meanwhile */
 	bool evicted;		/* before its time: too many were outstanding */
+	bool ended;		/* before its time: OpenSM ends */
 };
 
 /* Also for RECORD_SEND_ERROR. */

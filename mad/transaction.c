@@ -122,6 +122,7 @@ struct transactions {
 	uint64_t loss_ns;	/* when captures were last lost; 0 = never */
 	bool cut;		/* see transactions_cut() */
 	uint64_t sends_done_ns;	/* responses from before are out, or failed */
+	bool ending;		/* what is outstanding now is not waited for */
 };
 
 /* Captures of several threads may be a little out of order. */
@@ -269,6 +270,7 @@ static void emit_sa(struct transactions *t, const struct entry *e,
 		sa->capture_lost = (t->cut && reason == SA_REASON_UNKNOWN) ||
 				   (t->loss_ns && t->loss_ns >= e->first_ns);
 		sa->evicted = e->evicted;
+		sa->ended = t->ending;
 		t->stats.unanswered++;
 	} else {
 		t->stats.failed++;
@@ -1045,6 +1047,7 @@ void transactions_flush(struct transactions *t)
 {
 	struct entry *e;
 
+	t->ending = true;
 	while ((e = TAILQ_FIRST(&t->lists[HELD]))) {
 		emit_sa(t, e, SA_ANSWERED, SA_REASON_NONE);
 		release(t, e);
@@ -1057,6 +1060,7 @@ void transactions_flush(struct transactions *t)
 		finish_trap(t, e, false);
 	while ((e = TAILQ_FIRST(&t->lists[LINGERING])))
 		release(t, e);
+	t->ending = false;
 }
 
 void transactions_get_stats(const struct transactions *t,

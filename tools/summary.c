@@ -2,9 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attributes.h"
-#include "field.h"
 #include "memory.h"
+#include "query.h"
 #include "siphash.h"
 #include "summary.h"
 #include "trap.h"
@@ -18,9 +17,6 @@ enum {
 	/* The queries that are remembered: of each set the oldest goes. */
 	QUERY_SETS = 1 << 18,
 	QUERY_WAYS = 4,
-
-	/* What makes a query: who, what and all components that it names. */
-	QUERY_WORDS = 128,
 };
 
 struct summary_second {
@@ -61,69 +57,6 @@ static size_t find_row(struct summary_keys *k, uint8_t mgmt_class,
 /*
  * Repeats
  */
-
-/* How many words there are. */
-static size_t add_gids(uint64_t *words, const struct sa_field *f,
-		       const uint8_t *rec, size_t len)
-{
-	size_t first, count, there;
-
-	if (!field_find_gids(f, rec, len, &first, &count, &there))
-		return 0;
-	memcpy(words, rec + first, there * 16);
-	return there * 2;
-}
-
-static size_t add_component(uint64_t *words, const struct sa_field *f,
-			    const uint8_t *rec, size_t len)
-{
-	const size_t size = (f->width + 7u) / 8;
-
-	if (f->kind == FIELD_GIDS)
-		return add_gids(words, f, rec, len);
-	if ((size_t)f->offset + f->width > 8 * len)
-		return 0;
-	if (f->width <= 64) {
-		words[0] = field_get(f, rec);
-		return 1;
-	}
-	words[(size - 1) / 8] = 0;
-	memcpy(words, rec + f->offset / 8u, size);
-	return (size + 7) / 8;
-}
-
-/* What lies behind the components that are named is nobody's. */
-static size_t add_query(uint64_t *words, const struct sa_record *sa,
-			uint16_t attr_id, uint64_t mask)
-{
-	const struct sa_attribute *attr = sa_attribute_find(attr_id);
-	const size_t most = QUERY_WORDS - MAD_SIZE / 8;
-	size_t i, n = 0;
-
-	for (i = 0; attr && i < attr->n_fields && n < most; i++)
-		if (mask >> attr->fields[i].component & 1)
-			n += add_component(words + n, &attr->fields[i],
-					   sa->mad + SA_DATA,
-					   sa->len - SA_DATA);
-	return n;
-}
-
-static uint64_t hash_query(const struct summary *s,
-			   const struct sa_record *sa)
-{
-	const uint16_t attr_id = mad_get16(sa->mad + MAD_ATTR_ID);
-	uint64_t words[QUERY_WORDS], mask;
-	size_t n = 3;
-
-	mask = mad_get64(sa->mad + SA_COMPONENT_MASK);
-	words[0] = (uint64_t)sa->requester.addr.lid << 32 |
-		   (uint64_t)sa->mad[MAD_METHOD] << 16 | attr_id;
-	words[1] = mask;
-	n += add_query(words + n, sa, attr_id, sa_components(attr_id, mask));
-	/* so that none is the beginning of another */
-	words[2] = n;
-	return siphash_words(s->attribute_keys.seed, words, n);
-}
 
 static bool is_near(const struct summary *s, uint64_t a, uint64_t b)
 {
@@ -210,7 +143,8 @@ static void count_sa(struct summary_row *row, const struct sa_record *sa)
 		return;
 	row->errors += sa->status != 0;
 	row->records += sa->records;
-	latency_add(&row->latency, sa->latency_ns / 1000);
+	if (!latency_add(&row->latency, sa->latency_ns / 1000))
+		memory_gone();
 }
 
 static struct summary_requester *get_requester(struct summary *s,
@@ -245,11 +179,14 @@ static void count_repeat(struct summary *s, struct summary_query *set,
 static void add_request(struct summary *s, const struct record *r)
 {
 	const struct sa_record *sa = &r->sa;
-	const bool has_query = sa->len >= SA_DATA;
-	const uint64_t hash = has_query ? hash_query(s, sa) : 0;
-	struct summary_query *set = find_set(s, hash);
 	struct summary_row *attribute, *requester;
+	struct summary_query *set;
+	uint64_t hash = 0;
+	bool has_query;
 
+	has_query = query_hash(s->attribute_keys.seed, sa->requester.addr.lid,
+			       sa->mad, sa->len, &hash);
+	set = find_set(s, hash);
 	requester = &get_requester(s, &sa->requester)->row;
 	attribute = &s->attributes[find_row(&s->attribute_keys, CLASS_SUBN_ADM,
 					    sa->mad[MAD_METHOD],

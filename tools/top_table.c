@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "latency.h"
+#include "memory.h"
 #include "top_table.h"
 
 enum {
@@ -103,8 +104,9 @@ static void count(struct counts *c, const struct sa_record *sa,
 	}
 	if (sa->outcome == SA_ANSWERED && sa->status)
 		c->errors++;
-	if (sa->has_response)
-		latency_add(&c->latency, sa->latency_ns / 1000);
+	if (sa->has_response &&
+	    !latency_add(&c->latency, sa->latency_ns / 1000))
+		memory_gone();
 	count_attribute(c, mad_get16(sa->mad + MAD_ATTR_ID));
 	count_now(c, second, 1 + sa->retries);
 }

@@ -7,12 +7,9 @@
  * to it. A storm begins with such a request, and ends when more than S
  * seconds have passed since the last one.
  *
- * The S seconds slide in steps of S/16: what is counted is the step that has
- * begun and the 15 before it. That is never more than S seconds, so no alert
- * is false. It may be up to S/16 less, so more than N requests in S seconds
- * are missed when those of the first sixteenth are what makes them too many;
- * more than N in 15/16 of S never are. Requests may come out of order; one
- * that is older than all of the steps adds to a storm's total alone.
+ * The S seconds slide by sixteenths (window.h), so no alert is false, and more
+ * than N in 15/16 of S are never missed. Requests may come out of order; one
+ * that is older than S adds to a storm's total alone.
  *
  * One count for each unicast LID, in 8 MB of address space (160 bytes each)
  * that are memory only where there are requesters. LID 0 (a port that has
@@ -25,18 +22,17 @@
 #include <sys/mman.h>
 
 #include "alert.h"
+#include "window.h"
 
-enum { LIDS = 49152, STEPS = 16 };
+enum { LIDS = 49152 };
 
 #define SECOND_NS UINT64_C(1000000000)
 
 struct count {
-	uint64_t step;		/* number of the newest */
-	uint64_t requests;	/* in all of them */
+	struct window window;
 	struct episode storm;
 	uint64_t over_ns;	/* when one was over the limit last */
 	uint32_t qpn;		/* of the last request */
-	uint32_t steps[STEPS];	/* requests, by the step's number */
 };
 
 _Static_assert(sizeof(struct count) <= 160, "as said above");
@@ -59,8 +55,7 @@ static bool storm_open(const struct watch_host *host, void **state)
 	s->host = host;
 	s->limit = host->options->storm.n;
 	s->window_ns = host->options->storm.seconds * SECOND_NS;
-	/* a second has a whole number of them in ns, so nothing is cut off */
-	s->step_ns = s->window_ns / STEPS;
+	s->step_ns = window_step(s->window_ns);
 	s->counts = mmap(NULL, LIDS * sizeof(*s->counts),
 			 PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			 -1, 0);
@@ -80,36 +75,11 @@ static void storm_close(void *state)
 	free(s);
 }
 
-/* Makes this step the newest: what is no longer within STEPS is forgotten. */
-static void advance(struct count *c, uint64_t step)
-{
-	uint32_t *old;
-
-	if (step - c->step >= STEPS) {
-		memset(c->steps, 0, sizeof(c->steps));
-		c->requests = 0;
-		c->step = step;
-		return;
-	}
-	while (c->step < step) {
-		old = &c->steps[++c->step % STEPS];
-		c->requests -= *old;
-		*old = 0;
-	}
-}
-
 /* Counts one request: whether it is over the limit. */
 static bool add(const struct storm *s, struct count *c, uint64_t mono_ns)
 {
-	uint64_t step = mono_ns / s->step_ns;
-
-	if (step > c->step)
-		advance(c, step);
-	else if (c->step - step >= STEPS)
-		return false;
-	c->steps[step % STEPS]++;
-	c->requests++;
-	return c->requests > s->limit;
+	return window_add(&c->window, s->step_ns, mono_ns) &&
+	       c->window.total > s->limit;
 }
 
 static void say(struct storm *s, uint16_t lid, struct count *c,
@@ -177,7 +147,7 @@ static void storm_request(void *state, const struct mad_capture *cap)
 		return;
 	s->storms++;
 	episode_add(&c->storm, cap->time_ns, mono_ns);
-	c->storm.count = c->requests;
+	c->storm.count = c->window.total;
 	say(s, lid, c, ALERT_BEGIN, mono_ns);
 }
 

@@ -5,6 +5,12 @@
 
 static const struct watcher *const table[] = {
 	&watch_storm,
+	&watch_unanswered,
+	&watch_slow,
+	&watch_duplicates,
+	&watch_smkey,
+	&watch_stranger,
+	&watch_loss,
 };
 
 enum { WATCHERS = sizeof(table) / sizeof(table[0]) };

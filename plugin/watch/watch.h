@@ -74,5 +74,11 @@ void watch_tick(struct watch *w, uint64_t mono_ns);	/* as often as one likes */
 void watch_flush(struct watch *w, uint64_t mono_ns);
 
 extern const struct watcher watch_storm;
+extern const struct watcher watch_unanswered;
+extern const struct watcher watch_slow;
+extern const struct watcher watch_duplicates;
+extern const struct watcher watch_smkey;
+extern const struct watcher watch_stranger;
+extern const struct watcher watch_loss;
 
 #endif /* OSMSNOOP_WATCH_H */

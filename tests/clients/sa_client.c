@@ -375,6 +375,7 @@ static void usage(void)
 "  -D COUNT      send every query so many times more at once\n"
 "  -s LID        the SM (what the port says; 0xffff: on this very port)\n"
 "  -l LID        what LID queries are about (the SM's)\n"
+"  -G GUID       the port that joins, services and the like are for (its own)\n"
 "  -K KEY        SM_Key (0)\n"
 "  -T TID        the first of the transaction ids (random)\n"
 "  -o FILE       where the lines go (stdout)\n");
@@ -388,13 +389,14 @@ int main(int argc, char **argv)
 	double duration = 0, timeout = 1, rate = 0, took;
 	uint64_t start, now, wait;
 	struct umad_packet p;
+	uint64_t guid = 0;
 	char path[] = "path";
 	struct query *q;
 	uint32_t tid = 0;
 	int ch;
 
 	out = stdout;
-	while ((ch = getopt(argc, argv, "k:n:d:w:r:t:R:D:s:l:K:T:o:")) != -1)
+	while ((ch = getopt(argc, argv, "k:n:d:w:r:t:R:D:s:l:G:K:T:o:")) != -1)
 		switch (ch) {
 		case 'k':
 			if (!strcmp(optarg, "list")) {
@@ -430,6 +432,9 @@ int main(int argc, char **argv)
 		case 'l':
 			dest_lid = strtoul(optarg, NULL, 0);
 			break;
+		case 'G':
+			guid = strtoull(optarg, NULL, 0);
+			break;
 		case 'K':
 			sm_key = strtoull(optarg, NULL, 0);
 			break;
@@ -455,6 +460,8 @@ int main(int argc, char **argv)
 			err(1, "getrandom");
 
 	umad_client_open(&client);
+	if (guid)
+		put64(client.gid + 8, guid);
 	if (!sm_lid)
 		sm_lid = client.sm_lid;
 	if (!sm_lid)

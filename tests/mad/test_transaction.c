@@ -1544,7 +1544,7 @@ START_TEST(test_flush)
 	put();
 	transactions_flush(table);
 	ck_assert_uint_eq(take_answered(0)->tid, 3);
-	take_sa(SA_UNANSWERED, SA_REASON_UNKNOWN, 0);
+	ck_assert(take_sa(SA_UNANSWERED, SA_REASON_UNKNOWN, 0)->sa.ended);
 	take_sa(SA_UNANSWERED, SA_REASON_UNSUPPORTED_METHOD, 0);
 	ck_assert(!take(RECORD_TRAP)->repressed);
 	check_nothing();

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "latency.h"
-#include "memory.h"
 
 /* Values below LATENCY_STEPS are exact: they are the first octave. */
 static unsigned octave_of(uint64_t us)
@@ -18,7 +17,7 @@ static unsigned shift_of(unsigned octave)
 	return octave ? octave - 1 : 0;
 }
 
-void latency_add(struct latency *l, uint64_t us)
+bool latency_add(struct latency *l, uint64_t us)
 {
 	unsigned octave = octave_of(us);
 	unsigned step = us >> shift_of(octave) & (LATENCY_STEPS - 1);
@@ -28,12 +27,14 @@ void latency_add(struct latency *l, uint64_t us)
 		step = LATENCY_STEPS - 1;
 	}
 	if (!l->octaves[octave])
-		l->octaves[octave] = memory_get(LATENCY_STEPS,
-						sizeof(uint32_t));
+		l->octaves[octave] = calloc(LATENCY_STEPS, sizeof(uint32_t));
+	if (!l->octaves[octave])
+		return false;
 	l->octaves[octave][step]++;
 	l->n++;
 	if (us > l->max)
 		l->max = us;
+	return true;
 }
 
 /* The highest value that falls into a step. */

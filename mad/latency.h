@@ -2,11 +2,13 @@
 /*
  * How many took how long: counts in steps of 1/32 of a power of two, so that
  * memory does not grow with what is counted, and every percentile is as exact
- * as any other. Only powers of two that occur take memory.
+ * as any other. Only powers of two that occur take memory; who lets `octaves`
+ * point to LATENCY_STEPS zeroes each beforehand has none taken.
  */
 #ifndef OSMSNOOP_LATENCY_H
 #define OSMSNOOP_LATENCY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -25,7 +27,8 @@ struct latency {
 	uint32_t *octaves[LATENCY_OCTAVES];
 };
 
-void latency_add(struct latency *l, uint64_t us);
+/* False: no memory, and nothing is added. */
+bool latency_add(struct latency *l, uint64_t us);
 
 /* The least value that `percent` of all do not exceed; 0 when there is none. */
 uint64_t latency_percentile(const struct latency *l, unsigned percent);
