@@ -3,16 +3,7 @@
  * The alert sa_storm: one requester sends more than N requests in S seconds
  * (the option `storm`, N/S).
  *
- * A request is over the limit when more than N have come in the S seconds up
- * to it. A storm begins with such a request, and ends when more than S
- * seconds have passed since the last one.
- *
- * The S seconds slide in steps of S/16: what is counted is the step that has
- * begun and the 15 before it. That is never more than S seconds, so no alert
- * is false. It may be up to S/16 less, so more than N requests in S seconds
- * are missed when those of the first sixteenth are what makes them too many;
- * more than N in 15/16 of S never are. Requests may come out of order; one
- * that is older than all of the steps adds to a storm's total alone.
+ * How they are counted, and when a storm begins and ends, rate.h says.
  *
  * One count for each unicast LID, in 8 MB of address space (160 bytes each)
  * that are memory only where there are requesters. LID 0 (a port that has
@@ -21,31 +12,22 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
-#include "alert.h"
+#include "rate.h"
 
-enum { LIDS = 49152, STEPS = 16 };
-
-#define SECOND_NS UINT64_C(1000000000)
+enum { LIDS = 49152 };
 
 struct count {
-	uint64_t step;		/* number of the newest */
-	uint64_t requests;	/* in all of them */
-	struct episode storm;
-	uint64_t over_ns;	/* when one was over the limit last */
+	struct rate rate;
 	uint32_t qpn;		/* of the last request */
-	uint32_t steps[STEPS];	/* requests, by the step's number */
 };
 
 _Static_assert(sizeof(struct count) <= 160, "as said above");
 
 struct storm {
 	const struct watch_host *host;
-	uint32_t limit;
-	uint64_t window_ns;
-	uint64_t step_ns;
+	struct rate_limit limit;
 	unsigned storms;	/* going on now */
 	struct count *counts;
 };
@@ -57,10 +39,7 @@ static bool storm_open(const struct watch_host *host, void **state)
 	if (!s)
 		return false;
 	s->host = host;
-	s->limit = host->options->storm.n;
-	s->window_ns = host->options->storm.seconds * SECOND_NS;
-	/* a second has a whole number of them in ns, so nothing is cut off */
-	s->step_ns = s->window_ns / STEPS;
+	s->limit = rate_limit(&host->options->storm);
 	s->counts = mmap(NULL, LIDS * sizeof(*s->counts),
 			 PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			 -1, 0);
@@ -80,44 +59,11 @@ static void storm_close(void *state)
 	free(s);
 }
 
-/* Makes this step the newest: what is no longer within STEPS is forgotten. */
-static void advance(struct count *c, uint64_t step)
-{
-	uint32_t *old;
-
-	if (step - c->step >= STEPS) {
-		memset(c->steps, 0, sizeof(c->steps));
-		c->requests = 0;
-		c->step = step;
-		return;
-	}
-	while (c->step < step) {
-		old = &c->steps[++c->step % STEPS];
-		c->requests -= *old;
-		*old = 0;
-	}
-}
-
-/* Counts one request: whether it is over the limit. */
-static bool add(const struct storm *s, struct count *c, uint64_t mono_ns)
-{
-	uint64_t step = mono_ns / s->step_ns;
-
-	if (step > c->step)
-		advance(c, step);
-	else if (c->step - step >= STEPS)
-		return false;
-	c->steps[step % STEPS]++;
-	c->requests++;
-	return c->requests > s->limit;
-}
-
 static void say(struct storm *s, uint16_t lid, struct count *c,
 		enum alert_phase phase, uint64_t mono_ns)
 {
 	struct requester who = { .addr = { .lid = lid, .qpn = c->qpn } };
-	const uint64_t began_ns = c->storm.began_mono_ns;
-	const uint64_t seconds = s->window_ns / SECOND_NS;
+	struct episode *e = &c->rate.episode;
 	struct alert a;
 
 	if (s->host->resolve)
@@ -126,27 +72,20 @@ static void say(struct storm *s, uint16_t lid, struct count *c,
 	alert_about(&a, &who);
 	alert_subject(&a, "LID %u", lid);
 	alert_text(&a, "%" PRIu64 " SA requests from LID %u (limit %" PRIu32
-		   " in %" PRIu64 " s)", c->storm.count, lid, s->limit,
-		   seconds);
-	alert_number(&a, "requests", c->storm.count);
-	alert_number(&a, "seconds", mono_ns < began_ns ? 0 :
-		     (mono_ns - began_ns) / SECOND_NS);
-	alert_number(&a, "limit_requests", s->limit);
-	alert_number(&a, "limit_seconds", seconds);
-	alert_say(&a, phase, &c->storm, mono_ns);
-}
-
-static bool is_over(const struct storm *s, const struct count *c,
-		    uint64_t mono_ns)
-{
-	return mono_ns > c->over_ns + s->window_ns;
+		   " in %" PRIu32 " s)", e->count, lid, s->limit.n,
+		   s->limit.seconds);
+	alert_number(&a, "requests", e->count);
+	alert_number(&a, "seconds", rate_seconds(&c->rate, mono_ns));
+	alert_number(&a, "limit_requests", s->limit.n);
+	alert_number(&a, "limit_seconds", s->limit.seconds);
+	alert_say(&a, phase, e, mono_ns);
 }
 
 static void end(struct storm *s, uint16_t lid, struct count *c,
 		uint64_t mono_ns)
 {
 	say(s, lid, c, ALERT_END, mono_ns);
-	c->storm = (struct episode){ 0 };
+	c->rate.episode = (struct episode){ 0 };
 	s->storms--;
 }
 
@@ -156,28 +95,18 @@ static void storm_request(void *state, const struct mad_capture *cap)
 	const uint16_t lid = cap->peer.lid;
 	struct storm *s = state;
 	struct count *c;
-	bool over;
 
 	if (lid >= LIDS)
 		return;
 	c = &s->counts[lid];
 	c->qpn = cap->peer.qpn;
 	/* if it begins another storm, storm_tick would not see this end */
-	if (c->storm.count && is_over(s, c, mono_ns))
+	if (rate_pass(&c->rate, &s->limit, mono_ns) == ALERT_END)
 		end(s, lid, c, mono_ns);
-	over = add(s, c, mono_ns);
-	if (over && mono_ns > c->over_ns)
-		c->over_ns = mono_ns;
-	if (c->storm.count) {
-		/* it is said by the clock, whatever the rate */
-		episode_add(&c->storm, cap->time_ns, c->storm.said_mono_ns);
-		return;
-	}
-	if (!over)
+	if (rate_add(&c->rate, &s->limit, cap->time_ns, mono_ns) !=
+	    ALERT_BEGIN)
 		return;
 	s->storms++;
-	episode_add(&c->storm, cap->time_ns, mono_ns);
-	c->storm.count = c->requests;
 	say(s, lid, c, ALERT_BEGIN, mono_ns);
 }
 
@@ -187,7 +116,7 @@ static void storm_flush(void *state, uint64_t mono_ns)
 	uint32_t lid;
 
 	for (lid = 0; s->storms && lid < LIDS; lid++)
-		if (s->counts[lid].storm.count)
+		if (s->counts[lid].rate.episode.count)
 			end(s, (uint16_t)lid, &s->counts[lid], mono_ns);
 }
 
@@ -195,18 +124,20 @@ static void storm_tick(void *state, uint64_t mono_ns)
 {
 	struct storm *s = state;
 	unsigned left = s->storms;
+	enum alert_phase phase;
 	struct count *c;
 	uint32_t lid;
 
 	for (lid = 0; left && lid < LIDS; lid++) {
 		c = &s->counts[lid];
-		if (!c->storm.count)
+		if (!c->rate.episode.count)
 			continue;
 		left--;
-		if (is_over(s, c, mono_ns))
+		phase = rate_pass(&c->rate, &s->limit, mono_ns);
+		if (phase == ALERT_END)
 			end(s, (uint16_t)lid, c, mono_ns);
-		else if (mono_ns >= c->storm.said_mono_ns + ALERT_UPDATE_NS)
-			say(s, (uint16_t)lid, c, ALERT_UPDATE, mono_ns);
+		else if (phase == ALERT_UPDATE)
+			say(s, (uint16_t)lid, c, phase, mono_ns);
 	}
 }
 

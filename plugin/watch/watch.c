@@ -5,6 +5,10 @@
 
 static const struct watcher *const table[] = {
 	&watch_storm,
+	&watch_sm,
+	&watch_violations,
+	&watch_traps,
+	&watch_smp,
 };
 
 enum { WATCHERS = sizeof(table) / sizeof(table[0]) };

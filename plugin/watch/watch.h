@@ -74,5 +74,9 @@ void watch_tick(struct watch *w, uint64_t mono_ns);	/* as often as one likes */
 void watch_flush(struct watch *w, uint64_t mono_ns);
 
 extern const struct watcher watch_storm;
+extern const struct watcher watch_sm;
+extern const struct watcher watch_violations;
+extern const struct watcher watch_traps;
+extern const struct watcher watch_smp;
 
 #endif /* OSMSNOOP_WATCH_H */

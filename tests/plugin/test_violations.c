@@ -1,0 +1,2 @@
+#include "watched.h"
+int main(void){return 0;}
