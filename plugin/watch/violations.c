@@ -56,6 +56,16 @@ static int number_of(const struct violation *v)
 	return trap_number(v->notice, sizeof(v->notice));
 }
 
+enum { TIMES_MAX = 32 };
+
+static const char *times(char text[TIMES_MAX], const struct violation *v)
+{
+	if (v->episode.count == 1)
+		return "once";
+	snprintf(text, TIMES_MAX, "%" PRIu64 " times", v->episode.count);
+	return text;
+}
+
 /*
  * Who is who
  */
@@ -199,7 +209,7 @@ static void add_advice(char *text, size_t size, const struct violation *v,
 static void say_key(struct violations *s, struct violation *v,
 		    const char *name, const char *key, enum alert_phase phase)
 {
-	char advice[ALERT_TEXT_MAX], value[12];
+	char advice[ALERT_TEXT_MAX], value[12], n[TIMES_MAX];
 	struct side from, to, at, by;
 	struct alert a;
 
@@ -213,10 +223,9 @@ static void say_key(struct violations *s, struct violation *v,
 	alert_about(&a, &from.who);
 	alert_subject(&a, "LID %u", from.who.addr.lid);
 	alert_text(&a, "%s QP 0x%06" PRIx32 " sent to %s QP 0x%06" PRIx32
-		   " (SL %u), %" PRIu64 " times, with %s %s, %s", from.text,
+		   " (SL %u), %s, with %s %s, %s", from.text,
 		   from.qp, to.text, to.qp, (unsigned)detail(v, "sl"),
-		   v->episode.count, *key == 'p' ? "P_Key" : "Q_Key", value,
-		   advice);
+		   times(n, v), *key == 'p' ? "P_Key" : "Q_Key", value, advice);
 	alert_string(&a, key, value);
 	add_side(&a, &from, first, "name1");
 	add_side(&a, &to, second, "name2");
@@ -278,6 +287,7 @@ static void say_m_key(struct violations *s, struct violation *v,
 		      enum alert_phase phase)
 {
 	struct side from, by;
+	char n[TIMES_MAX];
 	struct alert a;
 	struct smp smp;
 
@@ -287,10 +297,9 @@ static void say_m_key(struct violations *s, struct violation *v,
 	alert_init(&a, s->host, "mkey_violation", "critical");
 	alert_about(&a, &from.who);
 	alert_subject(&a, "LID %u", from.who.addr.lid);
-	alert_text(&a, "%s sent %s a %s %s (modifier %s) with a wrong M_Key, %"
-		   PRIu64 " times%s%s: find out which program there manages the subnet beside this SM, and stop it",
+	alert_text(&a, "%s sent %s a %s %s (modifier %s) with a wrong M_Key, %s%s%s: find out which program there manages the subnet beside this SM, and stop it",
 		   from.text, by.text, smp.method, smp.attribute, smp.modifier,
-		   v->episode.count, smp.path[0] ? ", return path " : "",
+		   times(n, v), smp.path[0] ? ", return path " : "",
 		   smp.path);
 	alert_number(&a, "lid", from.who.addr.lid);
 	if (from.name[0])
