@@ -26,6 +26,7 @@ enum {
 	ANSWERED = 65536,
 	KEY_HOPS = (TABLE_WORDS - 1) * 8,
 	HOPS_TEXT_MAX = 4 * (SMP_MAX_HOPS + 1),
+	ADVICE_MAX = HOPS_TEXT_MAX + ALERT_WHO_MAX + 160,
 };
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -272,7 +273,7 @@ static void subject_text(char *text, size_t size, const struct path *p)
 static void say(struct smp *s, struct failing *f, enum alert_phase phase)
 {
 	const struct path *p = &f->path;
-	char subject[HOPS_TEXT_MAX + 8], advice[ALERT_TEXT_MAX], attr[8];
+	char subject[HOPS_TEXT_MAX + 8], advice[ADVICE_MAX], attr[8];
 	const uint64_t seconds = rate_seconds(&f->rate, s->mono_ns);
 	struct alert a;
 	struct place to;
