@@ -8,7 +8,6 @@
 
 enum {
 	ATTR_PORT_INFO = 0x0015,
-	ATTR_SM_INFO = 0x0020,
 	ATTR_B_KEY_INFO = 0x0010,
 	ATTR_CC_KEY_INFO = 0x0012,
 	MAD_KEY = 24,		/* of classes that have it behind the header */

@@ -48,6 +48,12 @@ enum {
 
 	VENDOR_OUI = 37,	/* 3 bytes, vendor range 2 only */
 	VENDOR_DATA = 40,
+	/* from the start of SMP_DATA */
+	SM_INFO_GUID = 0,	/* of the SM's port */
+	SM_INFO_PRI_STATE = 20,	/* bits 7..4 priority, bits 3..0 state */
+	NODE_INFO_NODE_GUID = 12,
+	NODE_INFO_PORT_GUID = 20,
+
 	DEVICE_DATA = 64,	/* device management and administration, BIS */
 
 	/* SA */
@@ -98,7 +104,12 @@ enum {
 	CLASS_SUBN_DIR = 0x81,
 };
 
-enum { SM_STATE_MASTER = 3 };	/* IBA 14.4.1 */
+enum {				/* IBA 14.4.1 */
+	SM_STATE_NOTACTIVE = 0,
+	SM_STATE_DISCOVERING = 1,
+	SM_STATE_STANDBY = 2,
+	SM_STATE_MASTER = 3,
+};
 
 /* A thread of OpenSM's, but nobody knows which: in a capture file. */
 #define MAD_THREAD_UNKNOWN UINT64_MAX
@@ -121,6 +132,8 @@ enum {
 	ATTR_CLASS_PORT_INFO = 0x0001,
 	ATTR_NOTICE = 0x0002,
 	ATTR_INFORM_INFO = 0x0003,
+	ATTR_NODE_INFO = 0x0011,	/* this and the next of SMPs */
+	ATTR_SM_INFO = 0x0020,
 	ATTR_GUIDINFO_RECORD = 0x0030,
 	ATTR_SERVICE_RECORD = 0x0031,
 	ATTR_PATH_RECORD = 0x0035,

@@ -32,6 +32,8 @@ enum {
 	PATH_MAX = 30,
 };
 
+_Static_assert(TRAP_PATH_MAX == 4 * PATH_MAX, "\"255,\" each");
+
 struct trap {
 	uint8_t mgmt_class;
 	int number;
@@ -268,7 +270,7 @@ static struct sa_field raw_field(size_t len)
  * is cut off.
  */
 static bool m_key_path(const uint8_t *details, size_t len,
-		       char path[PATH_MAX * 4])
+		       char path[TRAP_PATH_MAX])
 {
 	size_t hops, n = 0;
 
@@ -305,7 +307,7 @@ static const char *m_key_attribute(const uint8_t *details, size_t len)
 
 static void m_key_json(struct json *j, const uint8_t *details, size_t len)
 {
-	char path[PATH_MAX * 4];
+	char path[TRAP_PATH_MAX];
 	const char *name = m_key_method(details, len);
 
 	if (!name && len > M_KEY_TRAP_METHOD)
@@ -319,7 +321,7 @@ static void m_key_json(struct json *j, const uint8_t *details, size_t len)
 
 static void m_key_words(struct words *w, const uint8_t *details, size_t len)
 {
-	char path[PATH_MAX * 4];
+	char path[TRAP_PATH_MAX];
 	const char *name = m_key_method(details, len);
 
 	if (name)
@@ -491,4 +493,61 @@ bool trap_key(uint8_t mgmt_class, const uint8_t *notice, size_t len,
 		return true;
 	}
 	return false;
+}
+
+/* What there is whole of the field in the details of the notice, or NULL. */
+static const uint8_t *find_detail(const uint8_t *notice, size_t len,
+				  const char *name,
+				  const struct sa_field **field)
+{
+	const struct trap *trap = find_reported(trap_number(notice, len));
+	const struct sa_field *f;
+	size_t i;
+
+	for (i = 0; trap && i < trap->n_fields; i++) {
+		f = &trap->fields[i];
+		if (f->kind == FIELD_KEY || strcmp(f->name, name) != 0)
+			continue;
+		if (details_len(len) * 8 < (size_t)f->offset + f->width)
+			return NULL;
+		*field = f;
+		return notice + NOTICE_DETAILS;
+	}
+	return NULL;
+}
+
+bool trap_detail(const uint8_t *notice, size_t len, const char *name,
+		 uint64_t *value)
+{
+	const struct sa_field *field;
+	const uint8_t *details = find_detail(notice, len, name, &field);
+
+	if (!details || field->width > 64)
+		return false;
+	*value = field_get(field, details);
+	return true;
+}
+
+bool trap_detail_gid(const uint8_t *notice, size_t len, const char *name,
+		     uint8_t gid[16])
+{
+	const struct sa_field *field;
+	const uint8_t *details = find_detail(notice, len, name, &field);
+
+	if (!details || field->kind != FIELD_GID)
+		return false;
+	memcpy(gid, details + field->offset / 8, 16);
+	return true;
+}
+
+bool trap_bad_smp(const uint8_t *notice, size_t len, uint8_t *method,
+		  char path[TRAP_PATH_MAX])
+{
+	size_t n = details_len(len);
+
+	if (trap_number(notice, len) != 256 || n <= M_KEY_TRAP_PATH_INFO)
+		return false;
+	*method = notice[NOTICE_DETAILS + M_KEY_TRAP_METHOD];
+	m_key_path(notice + NOTICE_DETAILS, n, path);
+	return true;
 }

@@ -48,4 +48,21 @@ const char *trap_name(int number);
 bool trap_key(uint8_t mgmt_class, const uint8_t *notice, size_t len,
 	      size_t *offset, size_t *size);
 
+/*
+ * One of a notice's details by its name in trap_json(): a number, or a GID. False
+ * when the trap has none of it, it was cut off, or it is a key that is a secret.
+ */
+bool trap_detail(const uint8_t *notice, size_t len, const char *name,
+		 uint64_t *value);
+bool trap_detail_gid(const uint8_t *notice, size_t len, const char *name,
+		     uint8_t gid[16]);
+
+/*
+ * Of trap 256: the method that the bad M_Key came with, and the way back of a
+ * directed route, "" where there is none. False: it is no trap 256, or cut.
+ */
+enum { TRAP_PATH_MAX = 120 };
+bool trap_bad_smp(const uint8_t *notice, size_t len, uint8_t *method,
+		  char path[TRAP_PATH_MAX]);
+
 #endif /* OSMSNOOP_TRAP_H */

@@ -12,13 +12,10 @@ enum {
 	LIDS = 65536,
 	PORTS_MAX = 1 << 18,	/* more than a subnet has; files may be made up */
 
-	ATTR_NODE_INFO = 0x0011,
 	ATTR_NODE_RECORD = 0x0011,
 
 	/* NodeInfo (IBA 14.2.5.3), in bytes; behind LID and padding in a
 	 * NodeRecord (15.2.5.2), where the NodeDescription follows */
-	NODE_INFO_NODE_GUID = 12,
-	NODE_INFO_PORT_GUID = 20,
 	NODE_INFO_SIZE = 40,
 	NODE_RECORD_INFO = 4,
 	NODE_RECORD_SIZE = NODE_RECORD_INFO + NODE_INFO_SIZE + ERF_NAME_MAX,

@@ -181,3 +181,9 @@ const char *alert_who(char text[ALERT_WHO_MAX], const struct requester *who)
 		words_add(&w, " (0x%016" PRIx64 ")", who->port_guid);
 	return text;
 }
+
+void alert_keep_name(char text[ALERT_NAME_MAX], struct requester *who)
+{
+	snprintf(text, ALERT_NAME_MAX, "%s", who->name ? who->name : "");
+	who->name = who->name ? text : NULL;
+}

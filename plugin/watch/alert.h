@@ -84,4 +84,11 @@ void alert_say(struct alert *a, enum alert_phase phase, struct episode *e,
 enum { ALERT_WHO_MAX = 320 };
 const char *alert_who(char text[ALERT_WHO_MAX], const struct requester *who);
 
+/*
+ * Evidence may be text from the wire as it is. A name that a host told does not
+ * live for long: this copies it, "" = not known, and lets `who` have the copy.
+ */
+enum { ALERT_NAME_MAX = 160 };
+void alert_keep_name(char text[ALERT_NAME_MAX], struct requester *who);
+
 #endif /* OSMSNOOP_ALERT_H */

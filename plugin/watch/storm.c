@@ -3,13 +3,7 @@
  * The alert sa_storm: one requester sends more than N requests in S seconds
  * (the option `storm`, N/S).
  *
- * A request is over the limit when more than N have come in the S seconds up
- * to it. A storm begins with such a request, and ends when more than S
- * seconds have passed since the last one.
- *
- * The S seconds slide by sixteenths (window.h), so no alert is false, and more
- * than N in 15/16 of S are never missed. Requests may come out of order; one
- * that is older than S adds to a storm's total alone.
+ * How they are counted, and when a storm begins and ends, rate.h says.
  *
  * One count for each unicast LID, in 8 MB of address space (160 bytes each)
  * that are memory only where there are requesters. LID 0 (a port that has
@@ -18,20 +12,14 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
-#include "alert.h"
-#include "window.h"
+#include "rate.h"
 
 enum { LIDS = 49152 };
 
-#define SECOND_NS UINT64_C(1000000000)
-
 struct count {
-	struct window window;
-	struct episode storm;
-	uint64_t over_ns;	/* when one was over the limit last */
+	struct rate rate;
 	uint32_t qpn;		/* of the last request */
 };
 
@@ -39,9 +27,7 @@ _Static_assert(sizeof(struct count) <= 160, "as said above");
 
 struct storm {
 	const struct watch_host *host;
-	uint32_t limit;
-	uint64_t window_ns;
-	uint64_t step_ns;
+	struct rate_limit limit;
 	unsigned storms;	/* going on now */
 	struct count *counts;
 };
@@ -53,9 +39,7 @@ static bool storm_open(const struct watch_host *host, void **state)
 	if (!s)
 		return false;
 	s->host = host;
-	s->limit = host->options->storm.n;
-	s->window_ns = host->options->storm.seconds * SECOND_NS;
-	s->step_ns = window_step(s->window_ns);
+	s->limit = rate_limit(&host->options->storm);
 	s->counts = mmap(NULL, LIDS * sizeof(*s->counts),
 			 PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			 -1, 0);
@@ -75,19 +59,11 @@ static void storm_close(void *state)
 	free(s);
 }
 
-/* Counts one request: whether it is over the limit. */
-static bool add(const struct storm *s, struct count *c, uint64_t mono_ns)
-{
-	return window_add(&c->window, s->step_ns, mono_ns) &&
-	       c->window.total > s->limit;
-}
-
 static void say(struct storm *s, uint16_t lid, struct count *c,
 		enum alert_phase phase, uint64_t mono_ns)
 {
 	struct requester who = { .addr = { .lid = lid, .qpn = c->qpn } };
-	const uint64_t began_ns = c->storm.began_mono_ns;
-	const uint64_t seconds = s->window_ns / SECOND_NS;
+	struct episode *e = &c->rate.episode;
 	struct alert a;
 
 	if (s->host->resolve)
@@ -96,27 +72,20 @@ static void say(struct storm *s, uint16_t lid, struct count *c,
 	alert_about(&a, &who);
 	alert_subject(&a, "LID %u", lid);
 	alert_text(&a, "%" PRIu64 " SA requests from LID %u (limit %" PRIu32
-		   " in %" PRIu64 " s)", c->storm.count, lid, s->limit,
-		   seconds);
-	alert_number(&a, "requests", c->storm.count);
-	alert_number(&a, "seconds", mono_ns < began_ns ? 0 :
-		     (mono_ns - began_ns) / SECOND_NS);
-	alert_number(&a, "limit_requests", s->limit);
-	alert_number(&a, "limit_seconds", seconds);
-	alert_say(&a, phase, &c->storm, mono_ns);
-}
-
-static bool is_over(const struct storm *s, const struct count *c,
-		    uint64_t mono_ns)
-{
-	return mono_ns > c->over_ns + s->window_ns;
+		   " in %" PRIu32 " s)", e->count, lid, s->limit.n,
+		   s->limit.seconds);
+	alert_number(&a, "requests", e->count);
+	alert_number(&a, "seconds", rate_seconds(&c->rate, mono_ns));
+	alert_number(&a, "limit_requests", s->limit.n);
+	alert_number(&a, "limit_seconds", s->limit.seconds);
+	alert_say(&a, phase, e, mono_ns);
 }
 
 static void end(struct storm *s, uint16_t lid, struct count *c,
 		uint64_t mono_ns)
 {
 	say(s, lid, c, ALERT_END, mono_ns);
-	c->storm = (struct episode){ 0 };
+	c->rate.episode = (struct episode){ 0 };
 	s->storms--;
 }
 
@@ -126,28 +95,18 @@ static void storm_request(void *state, const struct mad_capture *cap)
 	const uint16_t lid = cap->peer.lid;
 	struct storm *s = state;
 	struct count *c;
-	bool over;
 
 	if (lid >= LIDS)
 		return;
 	c = &s->counts[lid];
 	c->qpn = cap->peer.qpn;
 	/* if it begins another storm, storm_tick would not see this end */
-	if (c->storm.count && is_over(s, c, mono_ns))
+	if (rate_pass(&c->rate, &s->limit, mono_ns) == ALERT_END)
 		end(s, lid, c, mono_ns);
-	over = add(s, c, mono_ns);
-	if (over && mono_ns > c->over_ns)
-		c->over_ns = mono_ns;
-	if (c->storm.count) {
-		/* it is said by the clock, whatever the rate */
-		episode_add(&c->storm, cap->time_ns, c->storm.said_mono_ns);
-		return;
-	}
-	if (!over)
+	if (rate_add(&c->rate, &s->limit, cap->time_ns, mono_ns) !=
+	    ALERT_BEGIN)
 		return;
 	s->storms++;
-	episode_add(&c->storm, cap->time_ns, mono_ns);
-	c->storm.count = c->window.total;
 	say(s, lid, c, ALERT_BEGIN, mono_ns);
 }
 
@@ -157,7 +116,7 @@ static void storm_flush(void *state, uint64_t mono_ns)
 	uint32_t lid;
 
 	for (lid = 0; s->storms && lid < LIDS; lid++)
-		if (s->counts[lid].storm.count)
+		if (s->counts[lid].rate.episode.count)
 			end(s, (uint16_t)lid, &s->counts[lid], mono_ns);
 }
 
@@ -165,18 +124,20 @@ static void storm_tick(void *state, uint64_t mono_ns)
 {
 	struct storm *s = state;
 	unsigned left = s->storms;
+	enum alert_phase phase;
 	struct count *c;
 	uint32_t lid;
 
 	for (lid = 0; left && lid < LIDS; lid++) {
 		c = &s->counts[lid];
-		if (!c->storm.count)
+		if (!c->rate.episode.count)
 			continue;
 		left--;
-		if (is_over(s, c, mono_ns))
+		phase = rate_pass(&c->rate, &s->limit, mono_ns);
+		if (phase == ALERT_END)
 			end(s, (uint16_t)lid, c, mono_ns);
-		else if (mono_ns >= c->storm.said_mono_ns + ALERT_UPDATE_NS)
-			say(s, (uint16_t)lid, c, ALERT_UPDATE, mono_ns);
+		else if (phase == ALERT_UPDATE)
+			say(s, (uint16_t)lid, c, phase, mono_ns);
 	}
 }
 

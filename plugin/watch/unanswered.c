@@ -5,9 +5,8 @@
  *
  * A request counts when it is known that it gets no answer, so `unanswered`
  * seconds after it came. One of which it is not known (no reason, and its
- * answer may have been lost, or it had no time to come) does not count. The S
- * seconds slide (window.h). It begins with a request over the limit, and ends
- * when more than S seconds have passed since the last one.
+ * answer may have been lost, or it had no time to come) does not count. How they
+ * are counted, and when it begins and ends, rate.h says.
  *
  * Who asked is worked out of the last 4096 requests of the reason, when
  * something is said. 600 kB in all.
@@ -16,13 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alert.h"
-#include "window.h"
+#include "rate.h"
 #include "words.h"
 
 enum { REASONS = SA_REASON_UNKNOWN + 1, RECENT = 4096 };
-
-#define SECOND_NS UINT64_C(1000000000)
 
 struct drop {
 	uint64_t mono_ns;
@@ -30,9 +26,7 @@ struct drop {
 };
 
 struct drops {
-	struct window window;
-	struct episode episode;
-	uint64_t over_ns;	/* when one was over the limit last */
+	struct rate rate;
 	uint64_t most;		/* in S seconds, of this episode */
 	uint64_t n;		/* of all time */
 	struct drop recent[RECENT];	/* by their number */
@@ -40,8 +34,7 @@ struct drops {
 
 struct unanswered {
 	const struct watch_host *host;
-	uint32_t limit;
-	uint64_t window_ns, step_ns;
+	struct rate_limit limit;
 	struct drops drops[REASONS];
 	uint16_t lids[RECENT];	/* while something is said */
 };
@@ -81,9 +74,7 @@ static bool unanswered_open(const struct watch_host *host, void **state)
 	if (!u)
 		return false;
 	u->host = host;
-	u->limit = host->options->drops.n;
-	u->window_ns = host->options->drops.seconds * SECOND_NS;
-	u->step_ns = window_step(u->window_ns);
+	u->limit = rate_limit(&host->options->drops);
 	*state = u;
 	return true;
 }
@@ -101,9 +92,9 @@ static int by_lid(const void *a, const void *b)
 /* Those since the window before the episode began. */
 static size_t find_recent(struct unanswered *u, const struct drops *d)
 {
-	const uint64_t began_ns = d->episode.began_mono_ns;
-	const uint64_t since = began_ns > u->window_ns ?
-			       began_ns - u->window_ns : 0;
+	const uint64_t began_ns = d->rate.episode.began_mono_ns;
+	const uint64_t since = began_ns > u->limit.window_ns ?
+			       began_ns - u->limit.window_ns : 0;
 	const uint64_t kept = d->n < RECENT ? d->n : RECENT;
 	const struct drop *drop;
 	size_t n = 0;
@@ -141,8 +132,8 @@ static void add_evidence(struct alert *a, const struct unanswered *u,
 			 const struct drops *d, const struct askers *askers)
 {
 	alert_number(a, "requests", d->most);
-	alert_number(a, "limit_requests", u->limit);
-	alert_number(a, "limit_seconds", u->window_ns / SECOND_NS);
+	alert_number(a, "limit_requests", u->limit.n);
+	alert_number(a, "limit_seconds", u->limit.seconds);
 	alert_number(a, "requesters", askers->requesters);
 	alert_number(a, "top_requests", askers->top_requests);
 	alert_number(a, "looked_at", askers->requests);
@@ -164,22 +155,16 @@ static void say(struct unanswered *u, enum sa_reason reason,
 	alert_about(&a, &who);
 	alert_subject(&a, "%s", name);
 	alert_text(&a, "%" PRIu64 " SA requests without an answer, %s, up to %" PRIu64
-		   " in %" PRIu64 " s (limit %" PRIu32 "); of the last %" PRIu32
+		   " in %" PRIu32 " s (limit %" PRIu32 "); of the last %" PRIu32
 		   ", from %" PRIu32 " requester%s, %" PRIu32 " are from %s; %s",
-		   d->episode.count, name, d->most, u->window_ns / SECOND_NS,
-		   u->limit, askers.requests, askers.requesters,
+		   d->rate.episode.count, name, d->most, u->limit.seconds,
+		   u->limit.n, askers.requests, askers.requesters,
 		   askers.requesters == 1 ? "" : "s", askers.top_requests,
 		   alert_who(top, &who), advice[reason]);
 	alert_string(&a, "reason", name);
 	add_evidence(&a, u, d, &askers);
 	alert_string(&a, "top_requester", top);
-	alert_say(&a, phase, &d->episode, mono_ns);
-}
-
-static bool is_over(const struct unanswered *u, const struct drops *d,
-		    uint64_t mono_ns)
-{
-	return mono_ns > d->over_ns + u->window_ns;
+	alert_say(&a, phase, &d->rate.episode, mono_ns);
 }
 
 static void end(struct unanswered *u, enum sa_reason reason, uint64_t mono_ns)
@@ -187,7 +172,7 @@ static void end(struct unanswered *u, enum sa_reason reason, uint64_t mono_ns)
 	struct drops *d = &u->drops[reason];
 
 	say(u, reason, ALERT_END, mono_ns);
-	d->episode = (struct episode){ 0 };
+	d->rate.episode = (struct episode){ 0 };
 	d->most = 0;
 }
 
@@ -214,44 +199,33 @@ static void unanswered_record(void *state, const struct record *r,
 	if (!is_drop(r))
 		return;
 	d = &u->drops[reason];
-	if (d->episode.count && is_over(u, d, mono_ns))
+	if (rate_pass(&d->rate, &u->limit, mono_ns) == ALERT_END)
 		end(u, reason, mono_ns);
 	d->recent[d->n++ % RECENT] = (struct drop){
 		mono_ns, r->sa.requester.addr.lid,
 	};
-	if (window_add(&d->window, u->step_ns, mono_ns) &&
-	    d->window.total > u->limit) {
-		d->over_ns = mono_ns;
-		if (d->window.total > d->most)
-			d->most = d->window.total;
-	} else if (!d->episode.count) {
-		return;
-	}
-	begins = !d->episode.count;
-	/* it is said by the clock, whatever the rate */
-	episode_add(&d->episode, r->time_ns, begins ? mono_ns :
-		    d->episode.said_mono_ns);
-	if (!begins)
-		return;
-	d->episode.count = d->window.total;
-	say(u, reason, ALERT_BEGIN, mono_ns);
+	begins = rate_add(&d->rate, &u->limit, r->time_ns, mono_ns) ==
+		 ALERT_BEGIN;
+	if (d->rate.episode.count && d->rate.total > d->most)
+		d->most = d->rate.total;
+	if (begins)
+		say(u, reason, ALERT_BEGIN, mono_ns);
 }
 
 static void unanswered_tick(void *state, uint64_t mono_ns)
 {
 	struct unanswered *u = state;
-	struct episode *e;
+	enum alert_phase phase;
+	struct rate *rate;
 	int i;
 
 	for (i = 0; i < REASONS; i++) {
-		e = &u->drops[i].episode;
-		if (!e->count)
-			continue;
-		if (is_over(u, &u->drops[i], mono_ns))
+		rate = &u->drops[i].rate;
+		phase = rate_pass(rate, &u->limit, mono_ns);
+		if (phase == ALERT_END)
 			end(u, i, mono_ns);
-		else if (e->more &&
-			 mono_ns >= e->said_mono_ns + ALERT_UPDATE_NS)
-			say(u, i, ALERT_UPDATE, mono_ns);
+		else if (phase == ALERT_UPDATE && rate->episode.more)
+			say(u, i, phase, mono_ns);
 	}
 }
 
@@ -261,7 +235,7 @@ static void unanswered_flush(void *state, uint64_t mono_ns)
 	int i;
 
 	for (i = 0; i < REASONS; i++)
-		if (u->drops[i].episode.count)
+		if (u->drops[i].rate.episode.count)
 			end(u, i, mono_ns);
 }
 

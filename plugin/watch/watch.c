@@ -11,6 +11,10 @@ static const struct watcher *const table[] = {
 	&watch_smkey,
 	&watch_stranger,
 	&watch_loss,
+	&watch_sm,
+	&watch_violations,
+	&watch_traps,
+	&watch_smp,
 };
 
 enum { WATCHERS = sizeof(table) / sizeof(table[0]) };

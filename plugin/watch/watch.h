@@ -80,5 +80,9 @@ extern const struct watcher watch_duplicates;
 extern const struct watcher watch_smkey;
 extern const struct watcher watch_stranger;
 extern const struct watcher watch_loss;
+extern const struct watcher watch_sm;
+extern const struct watcher watch_violations;
+extern const struct watcher watch_traps;
+extern const struct watcher watch_smp;
 
 #endif /* OSMSNOOP_WATCH_H */

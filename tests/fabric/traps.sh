@@ -242,7 +242,8 @@ fabric_plugin show keys=show log=all
 fabric_opensm show Hca1 "${FABRIC_PLUGIN[@]}" -c 'log_flags 0x07'
 fabric_client Hca3 trap_client 256 >"$FABRIC_DIR/hca3" 2>&1
 fabric_opensm_stop show
-is "$(fabric_jq show 'select(.trap_number == 256) | .details.m_key')" \
+is "$(fabric_jq show 'select(.type == "trap" and .trap_number == 256) |
+	.details.m_key')" \
 	0x0256025602560256 'with keys=show it is'
 
 fabric_end

@@ -573,6 +573,68 @@ START_TEST(other_numbers_are_raw)
 }
 END_TEST
 
+START_TEST(details_by_name)
+{
+	ib_mad_notice_attr_t *n = generic(IB_NOTICE_TYPE_SECURITY, 257, 5);
+	uint8_t gid[16];
+	uint64_t value;
+	size_t len;
+
+	n->data_details.ntc_257_258.lid1 = CL_HTON16(7);
+	n->data_details.ntc_257_258.qp1 = CL_HTON32(0x30abcdef);
+	n->data_details.ntc_257_258.gid2.raw[15] = 9;
+	ck_assert(trap_detail((uint8_t *)n, NOTICE_SMP_SIZE, "lid1", &value));
+	ck_assert_uint_eq(value, 7);
+	ck_assert(trap_detail((uint8_t *)n, NOTICE_SMP_SIZE, "qp1", &value));
+	ck_assert_uint_eq(value, 0xabcdef);
+	ck_assert(trap_detail((uint8_t *)n, NOTICE_SMP_SIZE, "sl", &value));
+	ck_assert_uint_eq(value, 3);
+	ck_assert(trap_detail_gid((uint8_t *)n, NOTICE_SMP_SIZE, "gid2", gid));
+	ck_assert_uint_eq(gid[15], 9);
+
+	/* what it has not, and the other kind */
+	ck_assert(!trap_detail((uint8_t *)n, NOTICE_SMP_SIZE, "sw_lid",
+			       &value));
+	ck_assert(!trap_detail((uint8_t *)n, NOTICE_SMP_SIZE, "gid2", &value));
+	ck_assert(!trap_detail_gid((uint8_t *)n, NOTICE_SMP_SIZE, "lid1",
+				   gid));
+	for (len = 0; len < 10 + 14; len++)
+		ck_assert(!trap_detail((uint8_t *)n, len, "qp1", &value));
+	ck_assert(trap_detail((uint8_t *)n, len, "qp1", &value));
+	for (; len < 10 + 50; len++)
+		ck_assert(!trap_detail_gid((uint8_t *)n, len, "gid2", gid));
+	ck_assert(trap_detail_gid((uint8_t *)n, len, "gid2", gid));
+}
+END_TEST
+
+/* A key that is a secret is no detail that one can have. */
+START_TEST(bad_smp)
+{
+	ib_mad_notice_attr_t *n = generic(IB_NOTICE_TYPE_SECURITY, 256, 5);
+	char path[TRAP_PATH_MAX];
+	uint64_t value;
+	uint8_t method;
+	size_t len;
+
+	n->data_details.ntc_256.method = 2;
+	n->data_details.ntc_256.mkey = UINT64_MAX;
+	n->data_details.ntc_256.dr_trunc_hop = 0x80 | 2;
+	n->data_details.ntc_256.dr_rtn_path[0] = 1;
+	n->data_details.ntc_256.dr_rtn_path[1] = 20;
+	ck_assert(!trap_detail((uint8_t *)n, NOTICE_SMP_SIZE, "m_key",
+			       &value));
+	ck_assert(trap_bad_smp((uint8_t *)n, NOTICE_SMP_SIZE, &method, path));
+	ck_assert_uint_eq(method, 2);
+	ck_assert_str_eq(path, "1,20");
+	for (len = 0; len < 10 + 24; len++)
+		ck_assert(!trap_bad_smp((uint8_t *)n, len, &method, path));
+	ck_assert(trap_bad_smp((uint8_t *)n, len, &method, path));
+	ck_assert_str_eq(path, "");
+	n = generic(IB_NOTICE_TYPE_SECURITY, 257, 5);
+	ck_assert(!trap_bad_smp((uint8_t *)n, NOTICE_SMP_SIZE, &method, path));
+}
+END_TEST
+
 START_TEST(random_notices)
 {
 	for (int i = 0; i < 100000; i++) {
@@ -623,6 +685,8 @@ int main(void)
 	tcase_add_test(tcase, switch_p_key_trap);
 	tcase_add_test(tcase, cc_key_trap);
 	tcase_add_test(tcase, other_numbers_are_raw);
+	tcase_add_test(tcase, details_by_name);
+	tcase_add_test(tcase, bad_smp);
 	tcase_add_test(tcase, random_notices);
 	suite_add_tcase(suite, tcase);
 	return run_suite(suite);
