@@ -199,19 +199,19 @@ END_TEST
 
 START_TEST(test_mlids)
 {
-	struct fabric *fabric;
 	uint32_t used, max;
 
-	fabric_mlids(NULL, &used, &max);
+	ck_assert(fabric_count_mlids(osm, &used, &max));
 	ck_assert_uint_eq(used + max, 0);
 	osm->subn.max_mcast_lid_ho = IB_LID_MCAST_START_HO + 1023;
 	osm->subn.mboxes[0] = osm->subn.mboxes[1023] = osm;
 	osm->subn.mboxes[1024] = osm;
-	fabric = fabric_snapshot(osm);
-	fabric_mlids(fabric, &used, &max);
+	ck_assert(fabric_count_mlids(osm, &used, &max));
 	ck_assert_uint_eq(used, 2);
 	ck_assert_uint_eq(max, 1024);
-	fabric_free(fabric);
+	pthread_rwlock_wrlock(&osm->lock.lock);
+	ck_assert(!fabric_count_mlids(osm, &used, &max));
+	pthread_rwlock_unlock(&osm->lock.lock);
 }
 END_TEST
 
