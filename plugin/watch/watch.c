@@ -5,6 +5,9 @@
 
 static const struct watcher *const table[] = {
 	&watch_storm,
+	&watch_join,
+	&watch_multicast,
+	&watch_services,
 };
 
 enum { WATCHERS = sizeof(table) / sizeof(table[0]) };
