@@ -11,7 +11,7 @@
  * not known here: that is the cause when all others are ruled out. A group that
  * nobody has joined since the start is not known either, alias GUIDs are not.
  *
- * Up to 16,384 groups of 136 bytes and 1,024 episodes of less than 700: 2.9 MiB.
+ * Up to 16,384 groups of 136 bytes and 1,024 episodes of up to 700: 2.9 MiB.
  */
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -428,7 +428,8 @@ static bool is_no_mgid(const struct question *q)
 		       "MGIDs with a01b and link-local scope are OpenSM's to make");
 }
 
-static bool differs(const uint8_t *rec, const uint8_t *group, unsigned component)
+static bool differs(const uint8_t *rec, const uint8_t *group,
+		    unsigned component)
 {
 	const struct sa_field *f = field(component);
 
@@ -575,7 +576,8 @@ static const char *status_text(char text[16], uint16_t status)
 static void say(struct join *j, struct refused *f, enum alert_phase phase,
 		uint64_t mono_ns)
 {
-	char who_text[ALERT_WHO_MAX], mgid[INET6_ADDRSTRLEN], status[16], key[8];
+	char who_text[ALERT_WHO_MAX], mgid[INET6_ADDRSTRLEN];
+	char status[16], key[8];
 	struct requester who = { .addr = f->peer };
 	const struct why *why = &f->why;
 	struct alert a;
@@ -673,37 +675,42 @@ static void ask(struct join *j, const struct member *m,
 		 status_text(status, sa->status));
 }
 
-static void join_record(void *state, const struct record *r, uint64_t mono_ns)
+static void note_refused(struct join *j, const struct member *m,
+			 const struct record *r, uint64_t mono_ns)
 {
-	const uint8_t *deleted = member_trap(r, TRAP_GROUP_DELETED);
-	struct join *j = state;
-	struct table_key key;
-	struct refused *f;
-	struct member m;
+	struct table_key key = group_key(m->rec + MEMBER_MGID);
 	struct why why = { 0 };
+	struct refused *f;
 
-	if (deleted)
-		forget(j, deleted);
-	if (!member_read(&m, r) || !m.set)
-		return;
-	if (!r->sa.status) {
-		if (m.answer)
-			learn(j, m.answer);
-		return;
-	}
-	ask(j, &m, &r->sa, &why);
-	key = group_key(m.rec + MEMBER_MGID);
+	ask(j, m, &r->sa, &why);
 	key.word[2] = r->sa.requester.addr.lid;
 	key.word[3] = why.cause;
 	j->mono_ns = mono_ns;
 	f = (struct refused *)table_get(j->refused, &key);
 	f->peer = r->sa.requester.addr;
 	f->why = why;
-	f->mask = m.mask;
+	f->mask = m->mask;
 	f->status = r->sa.status;
-	memcpy(f->rec, m.rec, sizeof(f->rec));
+	memcpy(f->rec, m->rec, sizeof(f->rec));
+	/* updates are the clock's to say */
 	if (episode_add(&f->episode, r->time_ns, mono_ns) == ALERT_BEGIN)
 		say(j, f, ALERT_BEGIN, mono_ns);
+}
+
+static void join_record(void *state, const struct record *r, uint64_t mono_ns)
+{
+	const uint8_t *deleted = member_trap(r, TRAP_GROUP_DELETED);
+	struct join *j = state;
+	struct member m;
+
+	if (deleted)
+		forget(j, deleted);
+	if (!member_read(&m, r) || !m.set)
+		return;
+	if (r->sa.status)
+		note_refused(j, &m, r, mono_ns);
+	else if (m.answer)
+		learn(j, m.answer);
 }
 
 /*
@@ -721,8 +728,9 @@ static void pass(struct table_entry *e, void *context)
 {
 	struct refused *f = (struct refused *)e;
 	struct join *j = context;
-	enum alert_phase phase = episode_pass(&f->episode, QUIET_NS, j->mono_ns);
+	enum alert_phase phase;
 
+	phase = episode_pass(&f->episode, QUIET_NS, j->mono_ns);
 	if (phase != ALERT_NONE)
 		say(j, f, phase, j->mono_ns);
 	if (phase == ALERT_END)
