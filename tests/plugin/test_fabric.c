@@ -215,6 +215,30 @@ START_TEST(test_mlids)
 }
 END_TEST
 
+START_TEST(test_abilities)
+{
+	osm_physp_t physp = { 0 };
+	struct fabric *fabric;
+	uint8_t mtu = 9, rate = 9;
+
+	ck_assert(!fabric_abilities(NULL, 1, &mtu, &rate));
+	/* 4x at 10 Gb/s a lane, 2048 bytes */
+	physp.port_info.link_width_active = 2;
+	physp.port_info.link_speed = 4 << 4;
+	physp.port_info.mtu_smsl = 4 << 4;
+	ports[7].p_physp = &physp;
+	fabric = fabric_snapshot(osm);
+	ck_assert(!fabric_abilities(fabric, 7, &mtu, &rate));
+	ck_assert(fabric_abilities(fabric, 0x0002c90300000007u, &mtu, &rate));
+	ck_assert_uint_eq(mtu, 4);
+	ck_assert_uint_eq(rate, IB_PATH_RECORD_RATE_40_GBS);
+	/* OpenSM has not asked it yet */
+	ck_assert(fabric_abilities(fabric, 0x0002c90300000008u, &mtu, &rate));
+	ck_assert_uint_eq(mtu + rate, 0);
+	fabric_free(fabric);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("fabric");
@@ -229,6 +253,7 @@ int main(void)
 	tcase_add_test(tcase, test_shared_names);
 	tcase_add_test(tcase, test_find);
 	tcase_add_test(tcase, test_mlids);
+	tcase_add_test(tcase, test_abilities);
 	suite_add_tcase(suite, tcase);
 	return run_suite(suite);
 }
