@@ -434,6 +434,7 @@ START_TEST(test_memory)
 
 	restart(3, 90);
 	use(&watch_multicast, watched_state);
+	watched_end();
 	before = resident();
 	for (i = 0; i < 3; i++)
 		ck_assert(watchers[i]->open(&watched_host, &states[i]));
