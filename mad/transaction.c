@@ -692,7 +692,9 @@ static void keep_answer(const struct transactions *t, struct entry *e,
 			const struct mad_capture *cap)
 {
 	drop_answer(e);
-	if (!t->opts.keep_answers)
+	if (!t->opts.keep_answers && (!t->opts.keep_attr ||
+	    mad_get16(cap->data + MAD_ATTR_ID) != t->opts.keep_attr ||
+	    cap->len > MAD_SIZE))
 		return;
 	e->kept = malloc(cap->len);
 	if (!e->kept)

@@ -23,6 +23,7 @@ struct transactions_options {
 	uint64_t unanswered_ns;	/* a request is reported after that; 0 = 5 s */
 	bool show_keys;
 	bool keep_answers;	/* for sa_record's `answer`; it allocates then */
+	uint16_t keep_attr;	/* without it: those about this, of one MAD */
 
 	/* Called for each record, from the functions below. The record and
 	 * all that it points to are valid only until it returns. */

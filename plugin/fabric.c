@@ -22,6 +22,7 @@ struct node {
 struct port {
 	uint64_t guid;		/* 0 = none has this LID */
 	uint32_t node;		/* in nodes; 0 = not known */
+	uint8_t mtu, rate;	/* codes; 0 = not known */
 };
 
 struct guid_lid {
@@ -38,7 +39,6 @@ struct fabric {
 	struct guid_lid *guids;	/* by GUID, then LID */
 	char *names;		/* one after the other, the first is empty */
 	size_t names_used, names_size;
-	uint32_t mlids, mlids_max;
 	const osm_node_t *p_last;	/* its ports are next to each other */
 };
 
@@ -104,18 +104,42 @@ static uint32_t keep_node(struct fabric *f, const osm_node_t *p_node)
 	return (uint32_t)f->n_nodes++;
 }
 
-static void count_mlids(struct fabric *f, const osm_subn_t *subn)
+static void count_mlids(const osm_subn_t *subn, uint32_t *used, uint32_t *max)
 {
 	size_t i, n;
 
+	*used = *max = 0;
 	if (subn->max_mcast_lid_ho < IB_LID_MCAST_START_HO)
 		return;
 	n = subn->max_mcast_lid_ho - IB_LID_MCAST_START_HO + 1u;
 	if (n > sizeof(subn->mboxes) / sizeof(subn->mboxes[0]))
 		n = sizeof(subn->mboxes) / sizeof(subn->mboxes[0]);
 	for (i = 0; i < n; i++)
-		f->mlids += subn->mboxes[i] != NULL;
-	f->mlids_max = (uint32_t)n;
+		*used += subn->mboxes[i] != NULL;
+	*max = (uint32_t)n;
+}
+
+bool fabric_count_mlids(osm_opensm_t *osm, uint32_t *used, uint32_t *max)
+{
+	pthread_rwlock_t *lock = &osm->lock.lock;
+
+	if (pthread_rwlock_tryrdlock(lock))
+		return false;
+	count_mlids(&osm->subn, used, max);
+	pthread_rwlock_unlock(lock);
+	return true;
+}
+
+static void copy_abilities(struct port *port, const osm_port_t *p_port)
+{
+	const ib_port_info_t *p_pi;
+
+	if (!p_port->p_physp)
+		return;
+	p_pi = &p_port->p_physp->port_info;
+	port->mtu = ib_port_info_get_neighbor_mtu(p_pi);
+	port->rate = ib_port_info_compute_rate(p_pi, p_pi->capability_mask &
+					       IB_PORT_CAP_HAS_EXT_SPEEDS);
 }
 
 /* With OpenSM's lock held: copy, nothing else. */
@@ -129,10 +153,10 @@ static void copy(struct fabric *f, const osm_subn_t *subn)
 		if (!p_port)
 			continue;
 		f->ports[lid].guid = cl_ntoh64(p_port->guid);
+		copy_abilities(&f->ports[lid], p_port);
 		if (p_port->p_node)
 			f->ports[lid].node = keep_node(f, p_port->p_node);
 	}
-	count_mlids(f, subn);
 }
 
 static const char *name_of(const struct fabric *f, const struct node *node)
@@ -292,8 +316,14 @@ bool fabric_find(const struct fabric *fabric, struct requester *requester,
 	return true;
 }
 
-void fabric_mlids(const struct fabric *fabric, uint32_t *used, uint32_t *max)
+bool fabric_abilities(const struct fabric *fabric, uint64_t port_guid,
+		      uint8_t *mtu, uint8_t *rate)
 {
-	*used = fabric ? fabric->mlids : 0;
-	*max = fabric ? fabric->mlids_max : 0;
+	struct requester who = { .port_guid = port_guid };
+
+	if (!fabric_find(fabric, &who, port_guid))
+		return false;
+	*mtu = fabric->ports[who.addr.lid].mtu;
+	*rate = fabric->ports[who.addr.lid].rate;
+	return true;
 }

@@ -35,7 +35,17 @@ void fabric_resolve(const struct fabric *fabric, struct requester *requester);
 bool fabric_find(const struct fabric *fabric, struct requester *requester,
 		 uint64_t port_guid);
 
-/* Multicast LIDs in use, and how many the switches have; 0 = not known. */
-void fabric_mlids(const struct fabric *fabric, uint32_t *used, uint32_t *max);
+/*
+ * The codes of MTU (to its neighbour) and rate of a port, 0 where they are not
+ * known. False: there is no such port.
+ */
+bool fabric_abilities(const struct fabric *fabric, uint64_t port_guid,
+		      uint8_t *mtu, uint8_t *rate);
+
+/*
+ * Multicast LIDs in use now, and how many the switches have. False: somebody
+ * changes the database.
+ */
+bool fabric_count_mlids(osm_opensm_t *osm, uint32_t *used, uint32_t *max);
 
 #endif /* OSMSNOOP_FABRIC_H */

@@ -76,6 +76,9 @@ struct trace {
 	struct fabric *fabric;
 	bool names_stale;
 	uint64_t names_at;		/* when the snapshot was taken */
+	bool mlids_stale;
+	uint64_t mlids_at;
+	uint32_t mlids, mlids_max;
 	uint64_t last_mono_ns;		/* of the last capture handled */
 	uint8_t sm_state;
 	struct mad_counts captured;
@@ -129,8 +132,17 @@ static void tell_subnet(struct watch_subnet *subnet, void *context)
 
 	*subnet = (struct watch_subnet){
 		.sm_port_guid = cl_ntoh64(t->osm->subn.sm_port_guid),
+		.mlids = t->mlids,
+		.mlids_max = t->mlids_max,
 	};
-	fabric_mlids(t->fabric, &subnet->mlids, &subnet->mlids_max);
+}
+
+static bool tell_port(struct watch_port *port, uint64_t port_guid,
+		      void *context)
+{
+	struct trace *t = context;
+
+	return fabric_abilities(t->fabric, port_guid, &port->mtu, &port->rate);
 }
 
 /* Captures */
@@ -282,6 +294,8 @@ static void handle_trap(struct trace *t, const struct event *event)
 
 	if (number == 144)
 		t->names_stale = true;
+	if (number == 66 || number == 67)
+		t->mlids_stale = true;
 	if (number >= 64 && number <= 67 && own)
 		emit(&r, t);
 }
@@ -302,7 +316,7 @@ static void handle_event(struct trace *t, const struct event *event)
 		break;
 	case OSM_EVENT_ID_SUBNET_UP:
 		state = "subnet_up";
-		t->names_stale = true;
+		t->names_stale = t->mlids_stale = true;
 		break;
 	case OSM_EVENT_ID_STATE_CHANGE:
 		t->names_stale = true;
@@ -479,6 +493,32 @@ static void refresh_names(struct trace *t, uint64_t mono_ns)
 	fabric_free(old);
 }
 
+/* As above. Groups come and go without a change of names. */
+static void refresh_mlids(struct trace *t, uint64_t mono_ns)
+{
+	uint32_t used, max;
+	bool stale, known;
+
+	pthread_mutex_lock(&t->mutex);
+	stale = t->mlids_stale && (!t->mlids_at ||
+				   mono_ns - t->mlids_at >= SECOND_NS);
+	if (stale)
+		t->mlids_stale = false;
+	pthread_mutex_unlock(&t->mutex);
+	if (!stale)
+		return;
+	known = fabric_count_mlids(t->osm, &used, &max);
+	pthread_mutex_lock(&t->mutex);
+	if (known) {
+		t->mlids = used;
+		t->mlids_max = max;
+		t->mlids_at = mono_ns;
+	} else {
+		t->mlids_stale = true;
+	}
+	pthread_mutex_unlock(&t->mutex);
+}
+
 static void tick(struct trace *t)
 {
 	uint64_t mono_ns = clock_ns(CLOCK_MONOTONIC), until = mono_ns;
@@ -515,6 +555,7 @@ static void tick(struct trace *t)
 	sinks_flush(t->sinks, &moment);
 	pthread_mutex_unlock(&t->mutex);
 	refresh_names(t, mono_ns);
+	refresh_mlids(t, mono_ns);
 }
 
 static void *clock_main(void *context)
@@ -687,6 +728,8 @@ struct trace *trace_new(osm_opensm_t *osm, const struct options *options,
 		.unanswered_ns = (uint64_t)options->unanswered_seconds *
 				 SECOND_NS,
 		.show_keys = options->show_keys,
+		/* which group it is, where OpenSM has made up the MGID */
+		.keep_attr = ATTR_MCMEMBER_RECORD,
 		.emit = emit,
 		.resolve = resolve,
 		.context = t,
@@ -697,6 +740,7 @@ struct trace *trace_new(osm_opensm_t *osm, const struct options *options,
 		.resolve = resolve,
 		.find = find,
 		.subnet = tell_subnet,
+		.port = tell_port,
 		.context = t,
 	};
 

@@ -15,6 +15,9 @@ static const struct watcher *const table[] = {
 	&watch_violations,
 	&watch_traps,
 	&watch_smp,
+	&watch_join,
+	&watch_multicast,
+	&watch_services,
 };
 
 enum { WATCHERS = sizeof(table) / sizeof(table[0]) };

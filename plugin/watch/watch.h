@@ -22,6 +22,11 @@ struct watch_subnet {
 	uint32_t mlids_max;	/* of so many that the fabric's switches have */
 };
 
+/* The codes of what a port can (IBA 1.4 table 209); 0 = not known. */
+struct watch_port {
+	uint8_t mtu, rate;
+};
+
 /* Whom watchers tell, and what they may ask. It outlives them. */
 struct watch_host {
 	const struct options *options;
@@ -40,6 +45,9 @@ struct watch_host {
 	bool (*find)(struct requester *who, uint64_t port_guid, void *context);
 	/* May be NULL. */
 	void (*subnet)(struct watch_subnet *subnet, void *context);
+	/* False: the subnet has no such port. May be NULL. */
+	bool (*port)(struct watch_port *port, uint64_t port_guid,
+		     void *context);
 	void *context;
 };
 
@@ -84,5 +92,8 @@ extern const struct watcher watch_sm;
 extern const struct watcher watch_violations;
 extern const struct watcher watch_traps;
 extern const struct watcher watch_smp;
+extern const struct watcher watch_join;
+extern const struct watcher watch_multicast;
+extern const struct watcher watch_services;
 
 #endif /* OSMSNOOP_WATCH_H */

@@ -154,6 +154,7 @@ static void open_table(size_t max)
 {
 	const struct transactions_options opts = {
 		.max = max,
+		.keep_attr = ATTR_MCMEMBER_RECORD,
 		.emit = keep,
 		.resolve = resolve,
 		.context = &table,
@@ -363,6 +364,30 @@ static void put_cut(size_t len)
 	put();
 	free(exact);
 }
+
+/* About one attribute, and no more than a MAD of it. */
+START_TEST(test_kept_answers)
+{
+	put_request(METHOD_SET, ATTR_MCMEMBER_RECORD, TID);
+	put_response(METHOD_GET | METHOD_RESPONSE, ATTR_MCMEMBER_RECORD, TID);
+	tick(SECOND);
+	ck_assert_uint_eq(take_answered(0)->sa.answer_len, MAD_SIZE);
+
+	put_request(METHOD_SET, ATTR_SERVICE_RECORD, TID);
+	put_response(METHOD_GET | METHOD_RESPONSE, ATTR_SERVICE_RECORD, TID);
+	tick(SECOND);
+	ck_assert_uint_eq(take_answered(0)->sa.answer_len, 0);
+
+	put_request(METHOD_GET_TABLE, ATTR_MCMEMBER_RECORD, TID);
+	make(CLASS_SUBN_ADM, METHOD_GET_TABLE | METHOD_RESPONSE,
+	     ATTR_MCMEMBER_RECORD, TID, true);
+	cap.len = cap.size = MAD_SIZE + 1;
+	cap.above_rmpp = true;
+	put();
+	tick(SECOND);
+	ck_assert_uint_eq(take_answered(0)->sa.answer_len, 0);
+}
+END_TEST
 
 START_TEST(test_captures_cut_anywhere)
 {
@@ -2059,6 +2084,7 @@ int main(void)
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, test_no_memory);
 	tcase_add_test(tcase, test_captures_shorter_than_a_header);
+	tcase_add_test(tcase, test_kept_answers);
 	tcase_add_test(tcase, test_captures_cut_anywhere);
 	tcase_add_test(tcase, test_hostile_captures);
 	tcase_add_test(tcase, test_response_before_its_request);

@@ -199,18 +199,42 @@ END_TEST
 
 START_TEST(test_mlids)
 {
-	struct fabric *fabric;
 	uint32_t used, max;
 
-	fabric_mlids(NULL, &used, &max);
+	ck_assert(fabric_count_mlids(osm, &used, &max));
 	ck_assert_uint_eq(used + max, 0);
 	osm->subn.max_mcast_lid_ho = IB_LID_MCAST_START_HO + 1023;
 	osm->subn.mboxes[0] = osm->subn.mboxes[1023] = osm;
 	osm->subn.mboxes[1024] = osm;
-	fabric = fabric_snapshot(osm);
-	fabric_mlids(fabric, &used, &max);
+	ck_assert(fabric_count_mlids(osm, &used, &max));
 	ck_assert_uint_eq(used, 2);
 	ck_assert_uint_eq(max, 1024);
+	pthread_rwlock_wrlock(&osm->lock.lock);
+	ck_assert(!fabric_count_mlids(osm, &used, &max));
+	pthread_rwlock_unlock(&osm->lock.lock);
+}
+END_TEST
+
+START_TEST(test_abilities)
+{
+	osm_physp_t physp = { 0 };
+	struct fabric *fabric;
+	uint8_t mtu = 9, rate = 9;
+
+	ck_assert(!fabric_abilities(NULL, 1, &mtu, &rate));
+	/* 4x at 10 Gb/s a lane, 2048 bytes */
+	physp.port_info.link_width_active = 2;
+	physp.port_info.link_speed = 4 << 4;
+	physp.port_info.mtu_smsl = 4 << 4;
+	ports[7].p_physp = &physp;
+	fabric = fabric_snapshot(osm);
+	ck_assert(!fabric_abilities(fabric, 7, &mtu, &rate));
+	ck_assert(fabric_abilities(fabric, 0x0002c90300000007u, &mtu, &rate));
+	ck_assert_uint_eq(mtu, 4);
+	ck_assert_uint_eq(rate, IB_PATH_RECORD_RATE_40_GBS);
+	/* OpenSM has not asked it yet */
+	ck_assert(fabric_abilities(fabric, 0x0002c90300000008u, &mtu, &rate));
+	ck_assert_uint_eq(mtu + rate, 0);
 	fabric_free(fabric);
 }
 END_TEST
@@ -229,6 +253,7 @@ int main(void)
 	tcase_add_test(tcase, test_shared_names);
 	tcase_add_test(tcase, test_find);
 	tcase_add_test(tcase, test_mlids);
+	tcase_add_test(tcase, test_abilities);
 	suite_add_tcase(suite, tcase);
 	return run_suite(suite);
 }

@@ -99,12 +99,27 @@ static void watched_tell_subnet(struct watch_subnet *subnet, void *context)
 	*subnet = watched_subnet;
 }
 
+/* As hosts of today have it: 2048 bytes and 40 Gb/s. */
+static struct watch_port watched_port_can = { .mtu = 4, .rate = 7 };
+
+static bool watched_port(struct watch_port *port, uint64_t port_guid,
+			 void *context)
+{
+	struct requester who = { 0 };
+
+	if (!watched_find(&who, port_guid, context))
+		return false;
+	*port = watched_port_can;
+	return true;
+}
+
 static struct watch_host watched_host = {
 	.options = &watched_options,
 	.emit = watched_emit,
 	.resolve = watched_resolve,
 	.find = watched_find,
 	.subnet = watched_tell_subnet,
+	.port = watched_port,
 	.context = &watched_options,
 };
 
