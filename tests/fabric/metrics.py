@@ -52,6 +52,9 @@ def main():
 
     stop = records["stop"][-1]["captured"]
     mads = metrics["mads_total"]
+    errors = metrics["send_errors_total"]
+    # as OpenSM, stop takes back what could not be sent
+    mads["SubnAdm", "sent"] -= errors["SubnAdm",]
     for direction in ("received", "sent"):
         smps = sum(mads[name, direction] for name in ("SubnDR", "SubnLID"))
         same(f"SMPs {direction}", smps, stop[f"sm_{direction}"])
@@ -91,9 +94,10 @@ def main():
     same("alerts", metrics["alerts_total"],
          collections.Counter((r["alert"],) for r in records["alert"]
                              if r["phase"] in ("begin", "once")))
-    same("send errors", counted(metrics["send_errors_total"]),
-         collections.Counter((r["class"],) for r in records["send_error"]
-                             if r["completion"] != "canceled"))
+    same("send errors", counted(errors), collections.Counter(
+        [(r["class"],) for r in records["send_error"]
+         if r["completion"] != "canceled"] +
+        [("SubnAdm",) for r in sa if r["reason"] == "send_error"]))
     same("losses", counted(metrics["lost_total"]), {
         (where,): sum(r["lost"] for r in records["loss"]
                       if r["where"] == where)

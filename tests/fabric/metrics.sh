@@ -91,6 +91,7 @@ comes_back()
 
 fabric_begin
 fabric_clients
+fabric_compile send_fail.so -fPIC -shared -ldl
 fabric_net 8 2
 fabric_ibsim
 dir=$FABRIC_DIR/files
@@ -102,13 +103,18 @@ mkdir "$dir"
 file=$dir/osmsnoop.prom
 fabric_plugin sm storm=300/10 metrics="$file"
 began=$SECONDS
-fabric_opensm sm Hca1 "${FABRIC_PLUGIN[@]}"
+export SEND_FAIL=$FABRIC_DIR/send_fail
+FABRIC_OPENSM_PRELOAD=$FABRIC_DIR/bin/send_fail.so \
+	fabric_opensm sm Hca1 "${FABRIC_PLUGIN[@]}"
 check 'it is written at the start' fabric_wait_for 2 has 'osmsnoop_up 1'
 is "$(stat -c %a "$file")" 644 'all may read it'
 check 'SA queries of all kinds' ask Hca2 500 -k mixed
 check 'and of another host' ask Hca3 20 -k mixed
 check 'queries that are refused' ask Hca4 20 -k refused
 ask Hca5 10 -k bad -t 0.1
+touch "$SEND_FAIL"
+ask Hca7 5 -t 0.1
+rm "$SEND_FAIL"
 check 'traps' fabric_client Hca6 trap_client 128 144 256 259 0
 for _ in 1 2; do
 	kill -HUP "${FABRIC_SM[sm]}"
@@ -130,6 +136,8 @@ is "$(value 'osmsnoop_alerts_total{alert="sa_storm"}')" 1 'a storm began'
 check 'traps were counted' test "$(value osmsnoop_traps_total)" -ge 5
 check 'and requests without an answer' \
 	test "$(grep -c 'outcome="unanswered"} [1-9]' "$file")" -ge 1
+is "$(value 'osmsnoop_send_errors_total{class="SubnAdm"}')" 5 \
+	'and answers that could not be sent'
 is "$(grep -c 'ERR 5D4' "$FABRIC_DIR/sm/opensm.log")" 0 \
 	'nothing to complain of'
 
