@@ -50,9 +50,15 @@ value()
 		"$file"
 }
 
+has_requests()
+{
+	[ "$(value osmsnoop_sa_requests_total)" -ge "$1" ]
+}
+
+# valid FILE
 valid()
 {
-	promtool check metrics <"$file"
+	promtool check metrics <"$1"
 }
 
 # logged NUMBER TEXT
@@ -121,8 +127,7 @@ for _ in 1 2; do
 	sleep 0.3
 done
 check 'it is written anew within ten seconds, with these' \
-	fabric_wait_for 12 eval \
-	'[ "$(value osmsnoop_sa_requests_total)" -ge 500 ]'
+	fabric_wait_for 12 has_requests 500
 check 'and not at once' test $((SECONDS - began)) -ge 9
 check 'OpenSM still is up there' has 'osmsnoop_up 1'
 cp "$file" "$dir/before"
@@ -167,9 +172,8 @@ no_less()
 check 'no counter goes back' no_less "$dir/before" "$file"
 
 if command -v promtool >/dev/null; then
-	check 'promtool has nothing to say against it' valid
-	check 'nor against the one before' eval \
-		'promtool check metrics <"$dir/before"'
+	check 'promtool has nothing to say against it' valid "$file"
+	check 'nor against the one before' valid "$dir/before"
 elif [ -n "${FABRIC_REQUIRE:-}" ]; then
 	fail promtool 'there is none'
 else
