@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The sink metrics: what passes, counted (metrics.h), in a file that is written
- * anew every ten seconds (replace.h): at the start, and at the end with
- * osmsnoop_up 0, too. A thread makes the text of a sample and writes it, so that
- * a disk that hangs holds up nobody; who puts says what becomes of it. While it
+ * anew every ten seconds (replace.h), at the start, and at the end with
+ * osmsnoop_up 0. A thread makes the text of a sample and writes it, so that a
+ * disk that hangs holds up nobody; who puts says what becomes of it. While it
  * hangs there is no sample: the next one has it all.
  */
 #include <errno.h>
