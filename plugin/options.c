@@ -16,6 +16,7 @@
 #include "layout.h"
 #include "names.h"
 #include "options.h"
+#include "replace.h"
 
 #define PREFIX "osmsnoop."
 #define BLANKS " \t\r\n\v\f"
@@ -424,6 +425,11 @@ static bool parse_listen_group(struct options *o, const char *value)
 	return true;
 }
 
+static bool parse_metrics(struct options *o, const char *value)
+{
+	return parse_path(o->metrics, value);
+}
+
 static bool parse_keys(struct options *o, const char *value)
 {
 	o->show_keys = !strcasecmp(value, "show");
@@ -589,7 +595,9 @@ const struct option options_table[OPTIONS_COUNT] = {
 	  "socket of the live stream", parse_listen },
 	{ "listen_group", "(null)", "a group's name or number, or (null)",
 	  "group that may read the socket", parse_listen_group },
-	{ "metrics", "(null)", NULL, NULL, NULL },
+	{ "metrics", "(null)", "an absolute path or (null); the file name has 1 to 250 bytes",
+	  "Prometheus text file, written anew every ten seconds",
+	  parse_metrics },
 	{ "keys", "hide", "hide or show",
 	  "hide zeroes M_Key, SM_Key, B_Key, CC_Key and service keys in every output",
 	  parse_keys },
@@ -647,8 +655,7 @@ static bool take(struct options *o, size_t i, const char *value)
 	const struct option *option = &options_table[i];
 
 	o->why[0] = '\0';
-	if (strlen(value) >= OPTION_VALUE_MAX ||
-	    (option->parse && !option->parse(o, value)))
+	if (strlen(value) >= OPTION_VALUE_MAX || !option->parse(o, value))
 		return false;
 	strcpy(o->text[i], value);
 	return true;
@@ -682,7 +689,7 @@ static void list_keys(char *buf, size_t size)
 
 	buf[0] = '\0';
 	for (i = 0; i < OPTIONS_COUNT; i++)
-		if (options_table[i].parse && len < size)
+		if (len < size)
 			len += (size_t)snprintf(buf + len, size - len, "%s%s",
 						len ? ", " : "",
 						options_table[i].key);
@@ -733,13 +740,6 @@ static bool set(struct options *o, const char *key, const char *value,
 
 		if (strcmp(option->key, key))
 			continue;
-		/* to say that it is off is well */
-		if (!option->parse && !strcmp(value, option->fallback))
-			return true;
-		if (!option->parse)
-			return fail(error, size,
-				    "%.*s: %s is not built into this version",
-				    SHOWN, where, key);
 		return take(o, i, value) ||
 		       refuse(o, option, value, where, error, size);
 	}
@@ -945,6 +945,15 @@ static bool is_same_or_rotated(const char *a, const char *b)
 	       !b[len + 1 + strspn(b + len + 1, "0123456789")];
 }
 
+/* Is it the file that metrics are written to before they are renamed? */
+static bool is_beside_metrics(const struct options *o, const char *path)
+{
+	size_t len = strlen(o->metrics);
+
+	return len && !strncmp(path, o->metrics, len) &&
+	       !strcmp(path + len, REPLACE_SUFFIX);
+}
+
 /* No two options write the same file. */
 static bool are_apart(const struct options *o, char *error, size_t size)
 {
@@ -952,7 +961,7 @@ static bool are_apart(const struct options *o, char *error, size_t size)
 		const char *key, *path;
 	} files[] = {
 		{ "trace", o->trace }, { "audit", o->audit },
-		{ "capture", o->capture },
+		{ "capture", o->capture }, { "metrics", o->metrics },
 	};
 	const size_t n = sizeof(files) / sizeof(files[0]);
 	size_t i, j;
@@ -966,6 +975,11 @@ static bool are_apart(const struct options *o, char *error, size_t size)
 					    PREFIX "%s and " PREFIX "%s are both %.*s or a rotated file of it; accepted: two files",
 					    files[i].key, files[j].key, SHOWN,
 					    files[i].path);
+	for (i = 0; i < n; i++)
+		if (is_beside_metrics(o, files[i].path))
+			return fail(error, size,
+				    PREFIX "%s: %.*s is what " PREFIX "metrics is written to first; accepted: another file",
+				    files[i].key, SHOWN, files[i].path);
 	return true;
 }
 

@@ -42,6 +42,7 @@ struct options {
 	char capture[PATH_MAX];
 	char listen[108];	/* as long as that of a sockaddr_un */
 	gid_t listen_group;	/* (gid_t)-1 = none */
+	char metrics[PATH_MAX];
 	bool show_keys;
 	bool names;
 	uint32_t snaplen;
@@ -76,7 +77,7 @@ struct option {
 	const char *fallback;	/* the default, as one would write it */
 	const char *accepts;	/* names of sources and classes follow it */
 	const char *help;
-	/* NULL: not built into this version. False: no value of it. */
+	/* False: no value of it. */
 	bool (*parse)(struct options *o, const char *value);
 };
 

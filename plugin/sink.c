@@ -11,6 +11,7 @@ static const struct sink *const table[] = {
 	&sink_trace,
 	&sink_audit,
 	&sink_capture,
+	&sink_metrics,
 	/* last: at the end it may wait for its readers */
 	&sink_stream,
 };

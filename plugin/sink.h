@@ -70,7 +70,7 @@ struct sink {
 };
 
 extern const struct sink sink_log, sink_trace, sink_audit, sink_capture,
-	sink_stream;
+	sink_metrics, sink_stream;
 
 struct sinks *sinks_open(const struct options *options, osm_log_t *p_log);
 void sinks_put(struct sinks *sinks, const struct record *record);

@@ -80,7 +80,7 @@ value storm=1000 'N/S: '
 value unanswered=0s '1 to 3600'
 value listen=sock 'none or an absolute path of at most 107 bytes'
 value listen_group=no-such-group "a group's name or number, or (null)"
-refused osmsnoop.metrics=/tmp/x 'metrics is not built into this version'
+value metrics=osmsnoop.prom 'an absolute path or (null)'
 
 #
 # a source that is built in and does not open: ibsim's umad takes any
