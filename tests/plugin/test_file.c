@@ -27,6 +27,12 @@ static void begin_lines(void)
 	begin();
 }
 
+static void begin_chain(void)
+{
+	setup_chain();
+	begin();
+}
+
 static void begin_pcap(void)
 {
 	setup_pcap();
@@ -875,6 +881,7 @@ int main(void)
 	tcase_add_test(lines, test_foreign_lines);
 	tcase_add_test(lines, test_continue_lines);
 	suite_add_tcase(suite, lines);
+	suite_add_tcase(suite, of_kind("chain", begin_chain));
 	tcase_add_test(pcap, test_foreign_pcap);
 	tcase_add_test(pcap, test_damaged_pcap);
 	tcase_add_test(pcap, test_header_is_cut);

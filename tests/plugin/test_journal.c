@@ -391,6 +391,7 @@ int main(void)
 	TCase *pcap = of_kind("pcap", setup_pcap);
 
 	suite_add_tcase(suite, of_kind("lines", setup_lines));
+	suite_add_tcase(suite, of_kind("chain", setup_chain));
 	tcase_add_test(pcap, test_lost_with_it);
 	suite_add_tcase(suite, pcap);
 	return run_suite(suite);

@@ -265,7 +265,7 @@ START_TEST(test_too_many)
 	const char *const filters[4] = {
 		"osmsnoop.filter=class:sa;", "at most 64",
 	};
-	const char *const name[4] = { "file name has 1 to 250 bytes" };
+	const char *const name[4] = { "file name has 1 to 249 bytes" };
 	const char *const cut[4] = { "OpenSM cuts lines", "osmsnoop.config" };
 	int i;
 
@@ -293,8 +293,8 @@ START_TEST(test_too_many)
 	/* room for ".1000" behind the name */
 	strcpy(line, "osmsnoop.trace=/");
 	i = (int)strlen(line);
-	memset(line + i, 'x', 250);
-	line[i + 250] = '\0';
+	memset(line + i, 'x', 249);
+	line[i + 249] = '\0';
 	accepted(line);
 	strcat(line, "x");
 	refused(line, name);
