@@ -162,7 +162,7 @@ START_TEST(test_fail_and_resume)
 		check_records(path, PAD + 3, 7);
 		check_loss(path, PAD + 3, 2);
 		ck_assert_ptr_nonnull(strstr(content(path),
-					     "\"lost\":2,\"total\":7}"));
+					     "\"lost\":2,\"total\":7"));
 		ck_assert_uint_eq(count(said, "5D21"), 2);
 		return;
 	}
