@@ -157,14 +157,16 @@ static int send_syslog(struct forward *f, int priority, const char *text)
 /* To journald */
 
 #ifdef HAVE_SYSTEMD
-static void add(struct fields *fields, const char *name, const char *value)
+static void add(struct fields *fields, const char *name, const char *before,
+		const char *value, const char *behind)
 {
 	char *to = fields->text + fields->used;
-	size_t len = strlen(name) + 1 + strlen(value);
+	size_t len = strlen(name) + 1 + strlen(before) + strlen(value) +
+		     strlen(behind);
 
 	if (fields->used + len + 1 > sizeof(fields->text))
 		return;
-	sprintf(to, "%s=%s", name, value);
+	sprintf(to, "%s=%s%s%s", name, before, value, behind);
 	fields->v[fields->n++] = (struct iovec){ to, len };
 	fields->used += len + 1;
 }
@@ -180,19 +182,19 @@ static int send_journald(struct forward *f, const struct forward_message *m)
 		return errno;
 	fields->n = 0;
 	fields->used = 0;
-	add(fields, "MESSAGE", m->text);
+	add(fields, "MESSAGE", "", m->text, "");
 	snprintf(number, sizeof(number), "%d", m->priority);
-	add(fields, "PRIORITY", number);
-	add(fields, "SYSLOG_IDENTIFIER", "osmsnoop");
+	add(fields, "PRIORITY", "", number, "");
+	add(fields, "SYSLOG_IDENTIFIER", "", "osmsnoop", "");
 	if (m->type)
-		add(fields, "OSMSNOOP_TYPE", m->type);
+		add(fields, "OSMSNOOP_TYPE", "", m->type, "");
 	if (m->alert)
-		add(fields, "OSMSNOOP_ALERT", m->alert);
+		add(fields, "OSMSNOOP_ALERT", "", m->alert, "");
 	snprintf(number, sizeof(number), "%u", m->lid);
 	if (m->lid)
-		add(fields, "OSMSNOOP_LID", number);
+		add(fields, "OSMSNOOP_LID", "", number, "");
 	if (m->json)
-		add(fields, "OSMSNOOP_JSON", m->json);
+		add(fields, "OSMSNOOP_JSON", "{", m->json, "}");
 	error = sd_journal_sendv(fields->v, fields->n);
 	return error < 0 ? -error : 0;
 }

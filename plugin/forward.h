@@ -24,7 +24,7 @@ struct forward_message {
 	const char *type;
 	const char *alert;
 	uint16_t lid;
-	const char *json;
+	const char *json;	/* members, without braces */
 };
 
 /* Room for so many bytes of messages. NULL: no memory, or no thread. */

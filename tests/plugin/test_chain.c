@@ -134,11 +134,11 @@ START_TEST(test_sidecar)
 	ck_assert_uint_eq(st.st_mode & 07777, 0640);
 	write_records(12);
 	check_file(12, zeroes);
-	/* somebody removes it, moves it, puts a link there */
+	/* somebody removes it, or puts a link there */
 	unlink(beside(".chain"));
 	write_records(1);
 	check_file(13, zeroes);
-	rename(beside(".chain"), beside(".moved"));
+	unlink(beside(".chain"));
 	ck_assert_int_eq(symlink("/etc/passwd", beside(".chain")), 0);
 	write_records(1);
 	ck_assert_str_eq(file->note.code, "5D2A");
