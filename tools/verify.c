@@ -102,7 +102,8 @@ static void show_text(const struct audit *a)
 		       a->behind, plain(a->side, buf, sizeof(buf)));
 	sum_up(a, &records, &lost);
 	if (a->n_faults)
-		printf("broken: %zu faults", a->n_faults);
+		printf("broken: %zu fault%s", a->n_faults,
+		       a->n_faults == 1 ? "" : "s");
 	else
 		printf("well");
 	printf("; %" PRIu64 " records in %zu files, %" PRIu64 " said to be lost\n",
