@@ -23,14 +23,14 @@ enum {
 	/* ,"chain":"..." and "chain_from":"...", */
 	CHAIN_MEMBER = sizeof(",\"chain\":\"\"") - 1 + CHAIN_HEX,
 	CHAIN_FROM_MEMBER = sizeof("\"chain_from\":\"\",") - 1 + CHAIN_HEX,
-	/* the sidecar: the number in 20 digits, a blank, the value, a newline */
+	/* the sidecar: number in 20 digits, blank, value, newline */
 	CHAIN_MARK = 20 + 1 + CHAIN_HEX + 1,
 };
 
 /* A line of ours, without its newline. */
 struct chain_line {
 	uint64_t seq;
-	size_t body;		/* bytes before ,"chain": or the last brace */
+	size_t body;		/* bytes before ,"chain": or last brace */
 	bool chained;		/* it has a chain value, */
 	uint8_t value[CHAIN_SIZE];
 	bool begins;		/* and a chain_from */

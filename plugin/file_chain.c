@@ -153,6 +153,7 @@ static bool read_previous(struct file *f, const struct chain_mark *mark,
 	size_t len, n = 0;
 	const char *line;
 	struct stat st;
+	ssize_t got;
 	off_t from;
 	int fd;
 
@@ -163,8 +164,7 @@ static bool read_previous(struct file *f, const struct chain_mark *mark,
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode)) {
 		from = st.st_size > (off_t)sizeof(f->buffer) ?
 			       st.st_size - (off_t)sizeof(f->buffer) : 0;
-		ssize_t got = pread(fd, f->buffer, sizeof(f->buffer), from);
-
+		got = pread(fd, f->buffer, sizeof(f->buffer), from);
 		n = got > 0 ? (size_t)got : 0;
 	}
 	close(fd);

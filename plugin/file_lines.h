@@ -17,7 +17,7 @@ struct lines_tail {
 	size_t line_len;
 };
 
-/* The last line of ours in whole lines; what was noted behind it does no harm. */
+/* The last line of ours in whole lines; a note behind it does no harm. */
 const char *lines_last(const char *text, size_t len, size_t *line_len);
 
 /* Sets f->last. False with a reason: it is no file of ours. */

@@ -210,7 +210,8 @@ static int send_journald(struct forward *f, const struct forward_message *m)
 static int send_message(struct forward *f, const struct forward_message *m)
 {
 	return f->mode == FORWARD_JOURNALD ?
-		       send_journald(f, m) : send_syslog(f, m->priority, m->text);
+		       send_journald(f, m) :
+		       send_syslog(f, m->priority, m->text);
 }
 
 /* The thread */

@@ -18,7 +18,7 @@
 struct forward;
 
 struct forward_message {
-	int priority;		/* LOG_CRIT, ...; the facility is LOG_DAEMON */
+	int priority;		/* LOG_CRIT, ... of LOG_DAEMON */
 	const char *text;	/* one line */
 	/* for journald alone; NULL = there is none, lid 0 as well */
 	const char *type;

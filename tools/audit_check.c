@@ -302,9 +302,10 @@ static void check_line(struct audit_file *f, const char *line, size_t len,
 	}
 	if (read.seq != f->seq + 1)
 		fault_in(f, f->records, read.seq,
-			 "stands where record %" PRIu64 " should: %s", f->seq + 1,
-			 read.seq > f->seq + 1 ? "records are missing before it" :
-						 "records are not in their order");
+			 "stands where record %" PRIu64 " should: %s",
+			 f->seq + 1, read.seq > f->seq + 1 ?
+				 "records are missing before it" :
+				 "records are not in their order");
 	f->seq = read.seq;
 	check_json(f, line, len, &read);
 	check_chain(f, line, &read);

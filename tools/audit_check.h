@@ -39,8 +39,8 @@ struct audit_file {
 	uint8_t last[CHAIN_SIZE];	/* its last value */
 	char first_time[AUDIT_TIME_MAX], last_time[AUDIT_TIME_MAX];
 	bool torn;		/* it ends with half a line */
-	bool marked;		/* it has the record that the sidecar names */
-	struct audit_fault fault;	/* the first; what[0] = there is none */
+	bool marked;		/* it has what the sidecar names */
+	struct audit_fault fault;	/* the first; what[0] = none */
 
 	bool follows;		/* the one before in the order */
 	bool placed;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * plugin/file_chain.c: the chain goes on from the last record that is in a file,
- * whatever became of others, and the sidecar names that one. What all formats
+ * plugin/file_chain.c: the chain goes on from the last record that is in a
+ * file, whatever became of others, and the sidecar names that one. What all formats
  * have in common is in test_file.c, for this one as well.
  */
 #include "kinds.h"
@@ -198,7 +198,7 @@ START_TEST(test_rotation)
 	ck_assert_mem_eq(line_of(beside(".1"), false).from, last.value,
 			 CHAIN_SIZE);
 
-	/* as logrotate does, with records in the buffer, and a new file there */
+	/* as logrotate does, with a record in the buffer, and a new file */
 	put(1);
 	rename(path, beside("-old"));
 	write_file(path, "");
@@ -215,7 +215,7 @@ START_TEST(test_rotation)
 }
 END_TEST
 
-/* Moved away while nobody wrote it, to anywhere, the sidecar up to date or not. */
+/* Moved away while nobody wrote it, the sidecar up to date or not. */
 START_TEST(test_rotated_between)
 {
 	struct chain_line last;
@@ -330,7 +330,7 @@ START_TEST(test_full)
 }
 END_TEST
 
-/* Emptied in its place: with records in the buffer, and with room for a part. */
+/* Emptied in its place: with records in the buffer, with little room. */
 START_TEST(test_emptied)
 {
 	struct chain_line last;

@@ -3,6 +3,8 @@
  * plugin/options.c: what is refused and how the refusal reads, then what is
  * accepted; CONTRACT section 3.
  */
+#include <config.h>
+
 #include <check.h>
 #include <errno.h>
 #include <stdio.h>
@@ -256,6 +258,26 @@ START_TEST(test_filter_refused)
 		refused(line, parts);
 		ck_assert_ptr_nonnull(strstr(error, bad[i]));
 	}
+}
+END_TEST
+
+/* The audit's sidecar is nobody else's; what is not built in is refused. */
+START_TEST(test_audit)
+{
+	const char *const two[4] = { "its .chain" };
+
+	refused("osmsnoop.audit=/a osmsnoop.trace=/a.chain", two);
+	accepted("osmsnoop.audit=/a osmsnoop.trace=/a.chains");
+	accepted("osmsnoop.failure=SysLog osmsnoop.forward=syslog");
+	ck_assert_int_eq(o.failure, FAILURE_SYSLOG);
+	ck_assert_int_eq(o.forward, FORWARD_SYSLOG);
+#ifdef HAVE_SYSTEMD
+	accepted("osmsnoop.forward=journald");
+	ck_assert_int_eq(o.forward, FORWARD_JOURNALD);
+#else
+	refused("osmsnoop.forward=journald", (const char *const[4]){
+			"not built into this version" });
+#endif
 }
 END_TEST
 
@@ -790,6 +812,7 @@ int main(void)
 	tcase_add_test(refuse, test_not_built_and_off);
 	tcase_add_test(refuse, test_filter_refused);
 	tcase_add_test(refuse, test_too_many);
+	tcase_add_test(refuse, test_audit);
 	tcase_add_test(refuse, test_config_refused);
 	tcase_add_test(refuse, test_config_long_line);
 	tcase_add_test(refuse, test_config_unreadable);
