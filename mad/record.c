@@ -678,3 +678,20 @@ bool record_is_audit(const struct record *r)
 		return true;
 	}
 }
+
+uint16_t record_lid(const struct record *r)
+{
+	switch (r->type) {
+	case RECORD_SA:
+		return r->sa.requester.addr.lid;
+	case RECORD_MAD:
+	case RECORD_SEND_ERROR:
+		return r->mad.peer.addr.lid;
+	case RECORD_TRAP:
+		return r->trap.from.addr.lid;
+	case RECORD_ALERT:
+		return r->alert.who ? r->alert.who->addr.lid : 0;
+	default:
+		return 0;
+	}
+}

@@ -179,4 +179,7 @@ const char *sa_reason_name(enum sa_reason reason);	/* NULL for NONE */
  */
 bool record_is_audit(const struct record *r);
 
+/* The LID of who it is about; 0 = nobody in particular. */
+uint16_t record_lid(const struct record *r);
+
 #endif /* OSMSNOOP_RECORD_H */

@@ -27,6 +27,16 @@ bool file_fail(struct file *f, const char *fmt, ...)
 	return false;
 }
 
+void file_note(struct file *f, const char *code, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(f->note.text, sizeof(f->note.text), fmt, args);
+	va_end(args);
+	f->note.code = code;
+}
+
 void file_init(struct file *f, const struct file_format *format,
 	       const char *path, uint64_t max_bytes, uint32_t max_files)
 {
@@ -37,6 +47,7 @@ void file_init(struct file *f, const struct file_format *format,
 	f->max_files = max_files;
 	f->turn_at = max_bytes;
 	f->fd = -1;
+	f->chain.side = -1;
 }
 
 void file_close(struct file *f)
@@ -44,17 +55,23 @@ void file_close(struct file *f)
 	if (f->fd >= 0)
 		close(f->fd);
 	f->fd = -1;
+	if (f->format->closed)
+		f->format->closed(f);
+}
+
+bool file_is_elsewhere(int fd, const char *path)
+{
+	struct stat here, there;
+
+	return !fstat(fd, &here) &&
+	       (lstat(path, &there) || here.st_ino != there.st_ino ||
+		here.st_dev != there.st_dev);
 }
 
 /* Was it moved away (logrotate) or removed? */
 static bool file_moved(const struct file *f)
 {
-	struct stat here, there;
-
-	if (f->fd < 0 || fstat(f->fd, &here))
-		return false;
-	return lstat(f->path, &there) || here.st_ino != there.st_ino ||
-	       here.st_dev != there.st_dev;
+	return f->fd >= 0 && file_is_elsewhere(f->fd, f->path);
 }
 
 bool file_read(struct file *f, uint64_t from, size_t len)
@@ -76,7 +93,7 @@ static bool read_end(struct file *f)
 {
 	uint64_t end;
 
-	f->missing = 0;
+	f->missing = f->cut_off = 0;
 	if (!f->format->find_end(f, &end))
 		return false;
 	if (end < f->size) {
@@ -103,8 +120,7 @@ static void count_cut(struct file *f)
 	f->cut_last = 0;
 }
 
-/* Open it, and say whether it is new. */
-static int open_or_create(const char *path, bool *created)
+int file_open_or_create(const char *path, bool *created)
 {
 	/* not blocking: it may be a pipe that nobody reads */
 	const int flags = O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC |
@@ -129,7 +145,7 @@ static bool open_and_lock(struct file *f)
 	struct stat st;
 	bool created;
 
-	f->fd = open_or_create(f->path, &created);
+	f->fd = file_open_or_create(f->path, &created);
 	if (f->fd < 0)
 		return file_fail(f, "%s: %s", f->path,
 				 errno == ELOOP ? "is a symbolic link" :
@@ -153,11 +169,7 @@ static bool open_and_lock(struct file *f)
 	return true;
 }
 
-/*
- * write(), where a file size limit (ulimit -f) is an error like any other:
- * its signal would end OpenSM, on whose threads we write at start and end.
- */
-static ssize_t write_calmly(int fd, const char *data, size_t len)
+ssize_t file_write_calmly(int fd, const char *data, size_t len, off_t at)
 {
 	const struct timespec now = { 0 };
 	sigset_t limit, before;
@@ -167,7 +179,7 @@ static ssize_t write_calmly(int fd, const char *data, size_t len)
 	sigemptyset(&limit);
 	sigaddset(&limit, SIGXFSZ);
 	pthread_sigmask(SIG_BLOCK, &limit, &before);
-	n = write(fd, data, len);
+	n = at < 0 ? write(fd, data, len) : pwrite(fd, data, len, at);
 	error = errno;
 	if (n < 0 && error == EFBIG)
 		sigtimedwait(&limit, NULL, &now);
@@ -195,7 +207,7 @@ static size_t write_all(int fd, const char *data, size_t len)
 	ssize_t n;
 
 	while (done < len) {
-		n = write_calmly(fd, data + done, len - done);
+		n = file_write_calmly(fd, data + done, len - done, -1);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
@@ -243,6 +255,10 @@ bool file_open(struct file *f)
 		file_fail(f, "%s: is moved all the time", f->path);
 	else if (read_end(f) && (f->size || begin(f))) {
 		count_cut(f);
+		if (f->cut_off > f->missing)
+			f->missing = f->cut_off;
+		if (f->format->opened)
+			f->format->opened(f);
 		f->begun++;
 		return true;
 	}
@@ -279,6 +295,8 @@ static void give_up(struct file *f, size_t from, uint64_t *lost)
 
 	*lost += r.loss;
 	f->last -= r.records;
+	if (f->format->wrote)
+		f->format->wrote(f, from);
 	f->used = 0;
 	file_close(f);
 }
@@ -361,6 +379,8 @@ bool file_flush(struct file *f, uint64_t *lost)
 		done = begin_again(f) ? write_buffer(f) : 0;
 	if (done == f->used) {
 		f->size += f->used;
+		if (f->format->wrote)
+			f->format->wrote(f, f->used);
 		f->used = 0;
 		return true;
 	}
@@ -400,8 +420,8 @@ static bool may_replace(struct file *f, const char *path)
 			 path, f->path);
 }
 
-static void rotated_name(const struct file *f, uint32_t number, char *name,
-			 size_t size)
+void file_rotated_name(const struct file *f, uint32_t number, char *name,
+		       size_t size)
 {
 	if (number)
 		snprintf(name, size, "%s.%" PRIu32, f->path, number);
@@ -415,7 +435,7 @@ static bool may_rotate(struct file *f)
 	uint32_t i;
 
 	for (i = 1; i < f->max_files; i++) {
-		rotated_name(f, i, path, sizeof(path));
+		file_rotated_name(f, i, path, sizeof(path));
 		if (!may_replace(f, path))
 			return false;
 	}
@@ -430,7 +450,7 @@ static uint32_t first_gap(const struct file *f)
 	uint32_t i;
 
 	for (i = 1; i < f->max_files - 1; i++) {
-		rotated_name(f, i, name, sizeof(name));
+		file_rotated_name(f, i, name, sizeof(name));
 		if (lstat(name, &st) && errno == ENOENT)
 			break;
 	}
@@ -454,8 +474,8 @@ static bool rotate(struct file *f)
 		       file_fail(f, "%s: cannot be removed: %s", f->path,
 				 strerror(errno));
 	for (i = first_gap(f); i > 0; i--) {
-		rotated_name(f, i, to, sizeof(to));
-		rotated_name(f, i - 1, from, sizeof(from));
+		file_rotated_name(f, i, to, sizeof(to));
+		file_rotated_name(f, i - 1, from, sizeof(from));
 		if (rename(from, to) && errno != ENOENT)
 			return file_fail(f, "%s: cannot be renamed to %s: %s",
 					 from, to, strerror(errno));
@@ -507,6 +527,7 @@ bool file_put(struct file *f, const char *record, size_t len, uint64_t *lost)
 		return false;
 	if (f->used + most > sizeof(f->buffer) && !file_flush(f, lost))
 		return false;
-	f->used += f->format->put(f->buffer + f->used, ++f->last, record, len);
+	f->used += f->format->put(f, f->buffer + f->used, ++f->last, record,
+				  len);
 	return true;
 }

@@ -15,10 +15,14 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "chain.h"
+
 enum { FILE_BUFFER = 256 * 1024, FILE_RECORD_MAX = 128 * 1024 };
 
-/* Trace and audit: {"seq":N,<members>}, numbered from 1 in each file. */
+/* A trace: {"seq":N,<members>}, numbered from 1 in each file. */
 extern const struct file_format file_lines;
+/* An audit: the same, and chained (chain.h), with a sidecar PATH.chain. */
+extern const struct file_format file_chain;
 /* Capture files: packets as erf_encode() makes them. */
 extern const struct file_format file_pcap;
 
@@ -31,6 +35,22 @@ struct file_walk {
 	bool damaged;		/* from there on, */
 	struct timespec when;	/* since it was changed then */
 	uint64_t size;		/* to this */
+};
+
+/* Where a chained file is in its chain. */
+struct file_chain {
+	bool known;		/* one was opened: the next goes on from it */
+	bool begun;		/* file or buffer have a record that is chained */
+	uint8_t value[CHAIN_SIZE];	/* of the last one put, */
+	uint8_t written[CHAIN_SIZE];	/* and of the last one in a file */
+	int side;		/* the sidecar; -1 = not open */
+	bool side_failed;	/* which was said */
+};
+
+/* Something for the OpenSM log. */
+struct file_note {
+	const char *code;	/* NULL = nothing; the caller clears it */
+	char text[512];
 };
 
 struct file {
@@ -51,7 +71,10 @@ struct file {
 	bool half;		/* a torn one is left, counted as lost */
 	uint64_t cut_last;	/* the last one when somebody cut the file */
 	ino_t cut_ino;		/* ... which was this one */
+	uint64_t cut_off;	/* records that the file is found to lack */
 	struct file_walk walk;
+	struct file_chain chain;
+	struct file_note note;
 	size_t used;		/* bytes in the buffer, whole records */
 	char reason[512];	/* why the last call failed */
 	char buffer[FILE_BUFFER];

@@ -15,8 +15,10 @@ static size_t start(char bytes[FILE_START_MAX])
 	return ERF_FILE_HEADER;
 }
 
-static size_t put(char *to, uint64_t number, const char *packet, size_t len)
+static size_t put(struct file *f, char *to, uint64_t number,
+		  const char *packet, size_t len)
 {
+	(void)f;
 	(void)number;
 	memcpy(to, packet, len);
 	return len;

@@ -26,8 +26,16 @@ static void say(struct journal *j, const char *code, const char *fmt, ...)
 	j->say(j->context, code, text);
 }
 
+static void say_note(struct journal *j)
+{
+	if (j->file.note.code)
+		j->say(j->context, j->file.note.code, j->file.note.text);
+	j->file.note.code = NULL;
+}
+
 static void failed(struct journal *j)
 {
+	say_note(j);
 	if (!j->said)
 		say(j, "5D20",
 		    "%s -- records are counted and writing is tried again every second",
@@ -128,6 +136,7 @@ static bool resume(struct journal *j)
 {
 	if (!file_open(&j->file))
 		return false;
+	say_note(j);
 	j->lost += j->file.missing;
 	if (!tell_lost(j)) {
 		file_close(&j->file);
@@ -194,6 +203,7 @@ static bool flush(struct journal *j)
 		    "%s was emptied while it was written; what was written just before may be missing in every copy of it",
 		    j->file.path);
 	j->file.emptied = false;
+	say_note(j);
 	return tell_lost(j);
 }
 

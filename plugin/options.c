@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#include <config.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -27,8 +29,8 @@
  */
 enum { OPENSM_CUTS = 990 };
 
-/* Room for the number of a rotated file behind a name. */
-enum { ROTATED = sizeof(".1000") - 1 };
+/* Room for the number of a rotated file, or for .chain, behind a name. */
+enum { ROTATED = sizeof(".chain") - 1 };
 
 /* Bytes of a word that an error repeats: it has to fit into a log line. */
 enum { SHOWN = 200 };
@@ -554,16 +556,26 @@ static bool parse_failure(struct options *o, const char *value)
 	return o->failure == FAILURE_SYSLOG || !strcasecmp(value, "count");
 }
 
+#ifdef HAVE_SYSTEMD
+#define FORWARD_ACCEPTS "none, syslog or journald"
+enum { FORWARD_HAS_JOURNALD = true };
+#else
+#define FORWARD_ACCEPTS "none or syslog"
+enum { FORWARD_HAS_JOURNALD = false };
+#endif
+
 static bool parse_forward(struct options *o, const char *value)
 {
 	if (!strcasecmp(value, "none"))
 		o->forward = FORWARD_NONE;
 	else if (!strcasecmp(value, "syslog"))
 		o->forward = FORWARD_SYSLOG;
-	else if (!strcasecmp(value, "journald"))
-		o->forward = FORWARD_JOURNALD;
-	else
+	else if (strcasecmp(value, "journald"))
 		return false;
+	else if (!FORWARD_HAS_JOURNALD)
+		return because(o, "journald is not built into this version");
+	else
+		o->forward = FORWARD_JOURNALD;
 	return true;
 }
 
@@ -583,12 +595,12 @@ const struct option options_table[OPTIONS_COUNT] = {
 	{ "log", "audit", "none, audit or all",
 	  "what goes to the OpenSM log: nothing; changes, alerts and state; or every transaction, at VERBOSE",
 	  parse_log },
-	{ "trace", "(null)", "an absolute path or (null); the file name has 1 to 250 bytes",
+	{ "trace", "(null)", "an absolute path or (null); the file name has 1 to 249 bytes",
 	  "JSON lines file for everything", parse_trace },
-	{ "audit", "(null)", "an absolute path or (null); the file name has 1 to 250 bytes",
+	{ "audit", "(null)", "an absolute path or (null); the file name has 1 to 249 bytes",
 	  "JSON lines file for changes, alerts, traps, state and loss",
 	  parse_audit },
-	{ "capture", "(null)", "an absolute path or (null); the file name has 1 to 250 bytes",
+	{ "capture", "(null)", "an absolute path or (null); the file name has 1 to 249 bytes",
 	  "capture file for Wireshark: every MAD, as pcap", parse_capture },
 	{ "listen", "/run/osmsnoop.sock",
 	  "none or an absolute path of at most 107 bytes",
@@ -642,7 +654,7 @@ const struct option options_table[OPTIONS_COUNT] = {
 	{ "failure", "count", "count or syslog",
 	  "what is done when the audit cannot be written: counted and said, or also said to syslog",
 	  parse_failure },
-	{ "forward", "none", "none, syslog or journald",
+	{ "forward", "none", FORWARD_ACCEPTS,
 	  "where audit records go, too", parse_forward },
 };
 
@@ -932,7 +944,7 @@ static bool word_option(struct options *o, const char *key, const char *value,
 	       set(o, key, value, word, error, size);
 }
 
-/* Is `b` the file `a`, or one that a is rotated to? */
+/* Is `b` the file `a`, one that a is rotated to, or the sidecar of it? */
 static bool is_same_or_rotated(const char *a, const char *b)
 {
 	size_t len = strlen(a);
@@ -940,6 +952,8 @@ static bool is_same_or_rotated(const char *a, const char *b)
 	if (strncmp(a, b, len))
 		return false;
 	if (!b[len])
+		return true;
+	if (!strcmp(b + len, ".chain"))
 		return true;
 	return b[len] == '.' && b[len + 1] &&
 	       !b[len + 1 + strspn(b + len + 1, "0123456789")];
@@ -972,7 +986,7 @@ static bool are_apart(const struct options *o, char *error, size_t size)
 			    (is_same_or_rotated(files[i].path, files[j].path) ||
 			     is_same_or_rotated(files[j].path, files[i].path)))
 				return fail(error, size,
-					    PREFIX "%s and " PREFIX "%s are both %.*s or a rotated file of it; accepted: two files",
+					    PREFIX "%s and " PREFIX "%s are both %.*s, a rotated file of it or its .chain; accepted: two files",
 					    files[i].key, files[j].key, SHOWN,
 					    files[i].path);
 	for (i = 0; i < n; i++)

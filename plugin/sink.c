@@ -10,6 +10,7 @@ static const struct sink *const table[] = {
 	&sink_log,
 	&sink_trace,
 	&sink_audit,
+	&sink_forward,
 	&sink_capture,
 	&sink_metrics,
 	/* last: at the end it may wait for its readers */

@@ -69,8 +69,8 @@ struct sink {
 	void (*close)(void *state, uint64_t deadline_ns);
 };
 
-extern const struct sink sink_log, sink_trace, sink_audit, sink_capture,
-	sink_metrics, sink_stream;
+extern const struct sink sink_log, sink_trace, sink_audit, sink_forward,
+	sink_capture, sink_metrics, sink_stream;
 
 struct sinks *sinks_open(const struct options *options, osm_log_t *p_log);
 void sinks_put(struct sinks *sinks, const struct record *record);

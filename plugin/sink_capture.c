@@ -41,7 +41,7 @@ static bool capture_open(const struct options *options, osm_log_t *p_log,
 	if (s->told)
 		s->writer = writer_open(&file_pcap, options->capture,
 					options->max_bytes, options->max_files,
-					p_log);
+					p_log, NULL);
 	if (s->writer)
 		*state = s;
 	else

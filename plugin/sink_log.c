@@ -107,23 +107,6 @@ static bool allowed(struct sink_log *s, uint16_t lid, enum record_type type,
 	return false;
 }
 
-static uint16_t lid_of(const struct record *r)
-{
-	switch (r->type) {
-	case RECORD_SA:
-		return r->sa.requester.addr.lid;
-	case RECORD_MAD:
-	case RECORD_SEND_ERROR:
-		return r->mad.peer.addr.lid;
-	case RECORD_TRAP:
-		return r->trap.from.addr.lid;
-	case RECORD_ALERT:
-		return r->alert.who ? r->alert.who->addr.lid : 0;
-	default:
-		return 0;
-	}
-}
-
 static bool log_open(const struct options *options, osm_log_t *p_log,
 		     void **state)
 {
@@ -157,7 +140,7 @@ static void log_put(void *state, struct sink_record *record)
 		level = OSM_LOG_VERBOSE;
 	}
 	if (!osm_log_is_active_v2(s->p_log, level, OSMSNOOP_FILE_ID) ||
-	    !allowed(s, lid_of(r), r->type, level == OSM_LOG_INFO))
+	    !allowed(s, record_lid(r), r->type, level == OSM_LOG_INFO))
 		return;
 	record_line(r, line, sizeof(line));
 	osm_log_v2(s->p_log, level, OSMSNOOP_FILE_ID, "SNOOP: %s\n", line);

@@ -4,12 +4,16 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <syslog.h>
 
 #include "clock.h"
 #include "file_format.h"
+#include "forward.h"
 #include "journal.h"
 #include "ring.h"
 #include "sink.h"
@@ -56,13 +60,45 @@ struct writer {
 	uint64_t lost;			/* and not in the queue yet; from
 					 * `closing` on the thread's */
 
-	pthread_mutex_t mutex;		/* of these three */
+	pthread_mutex_t mutex;		/* of these four */
 	osm_log_t *p_log;		/* NULL once OpenSM is gone */
+	struct forward *failure;	/* as long as p_log is there */
 	bool finished;
 	bool left_behind;
 
 	struct journal journal;		/* the thread's */
 };
+
+/* What begins, and what is over or was never to be mended. */
+static bool is_failure(const char *code)
+{
+	static const char *const codes[] = {
+		"5D20", "5D21", "5D22", "5D25", "5D27", "5D28",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		if (!strcmp(code, codes[i]))
+			return true;
+	return false;
+}
+
+static void complain(struct writer *w, const char *code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void complain(struct writer *w, const char *code, const char *fmt, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	sink_error(w->p_log, code, "%s", text);
+	if (w->failure && is_failure(code))
+		forward_say(w->failure, LOG_CRIT, "ERR %s: audit: %s", code,
+			    text);
+}
 
 static void say(void *context, const char *code, const char *text)
 {
@@ -70,7 +106,7 @@ static void say(void *context, const char *code, const char *text)
 
 	pthread_mutex_lock(&w->mutex);
 	if (w->p_log)
-		sink_error(w->p_log, code, "%s", text);
+		complain(w, code, "%s", text);
 	pthread_mutex_unlock(&w->mutex);
 }
 
@@ -146,7 +182,7 @@ static void *writer_main(void *context)
 
 struct writer *writer_open(const struct file_format *format, const char *path,
 			   uint64_t max_bytes, uint32_t max_files,
-			   osm_log_t *p_log)
+			   osm_log_t *p_log, struct forward *failure)
 {
 	struct writer *w = aligned_alloc(RING_LINE, sizeof(*w));
 
@@ -154,6 +190,7 @@ struct writer *writer_open(const struct file_format *format, const char *path,
 		return NULL;
 	memset(w, 0, offsetof(struct writer, journal));
 	w->p_log = p_log;
+	w->failure = failure;
 	journal_init(&w->journal, format, path, max_bytes, max_files, say, w);
 	sem_init(&w->wake, 0, 0);
 	sem_init(&w->done, 0, 0);
@@ -239,12 +276,12 @@ static void look_for_progress(struct writer *w)
 	w->settled_before = settled;
 	w->put_before = w->put;
 	if (!w->stuck && (w->full || w->idle >= IDLE_FLUSHES)) {
-		sink_error(w->p_log, "5D27",
+		complain(w, "5D27",
 			   "%s: its disk hangs or is too slow; records wait for it, and are counted when there is no room for them",
 			   w->journal.file.path);
 		w->stuck = true;
 	} else if (w->stuck && done && !w->full) {
-		sink_error(w->p_log, "5D28",
+		complain(w, "5D28",
 			   "%s: its disk no longer hangs; %" PRIu64 " records found no room meanwhile",
 			   w->journal.file.path, w->stuck_lost);
 		w->stuck = false;
@@ -275,7 +312,7 @@ void writer_close(struct writer *w, uint64_t deadline_ns)
 		;
 	pthread_mutex_lock(&w->mutex);
 	if (!w->finished) {
-		sink_error(w->p_log, "5D25",
+		complain(w, "5D25",
 			   "%s: its disk hangs; OpenSM ends without waiting for %" PRIu64 " records that were to be written there",
 			   w->journal.file.path,
 			   w->put - atomic_load(&w->settled));

@@ -17,11 +17,16 @@
 #include "file.h"
 
 struct writer;
+struct forward;
 
-/* `path` is absolute. NULL: no memory, or no thread. */
+/*
+ * `path` is absolute. With `failure`, which outlives it, syslog gets a line, too,
+ * when the file cannot be written and when it is written again. NULL: no
+ * memory, or no thread.
+ */
 struct writer *writer_open(const struct file_format *format, const char *path,
 			   uint64_t max_bytes, uint32_t max_files,
-			   osm_log_t *p_log);
+			   osm_log_t *p_log, struct forward *failure);
 
 /*
  * Put one record, as file_put() wants it; copied. NULL counts one that could

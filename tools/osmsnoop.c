@@ -11,6 +11,7 @@
 #include "extcap.h"
 #include "stats.h"
 #include "top.h"
+#include "verify.h"
 
 /* What is no subcommand is an option or a word of an expression. */
 static const struct {
@@ -19,6 +20,7 @@ static const struct {
 } subcommands[] = {
 	{ "stats", stats_main },
 	{ "top", top_main },
+	{ "verify", verify_main },
 };
 
 enum { SUBCOMMANDS = sizeof(subcommands) / sizeof(subcommands[0]) };

@@ -67,10 +67,11 @@ rm -f "$tmp/cache"
 
 # And so are tools, and libraries that pkg-config does not know.
 run PKG_CONFIG=false ac_cv_path_FLEX=no ac_cv_path_BISON=no \
-	ac_cv_header_pcap_pcap_h=no ac_cv_header_curses_h=no
-is "neither flex, bison, libpcap nor ncurses: configure fails" 1 $?
+	ac_cv_header_nettle_sha2_h=no ac_cv_header_pcap_pcap_h=no \
+	ac_cv_header_curses_h=no
+is "neither flex, bison, nettle, libpcap nor ncurses: configure fails" 1 $?
 is "and names the packages" yes \
-	"$(grep -q 'missing Debian packages: libpcap-dev libncurses-dev flex bison (' \
+	"$(grep -q 'missing Debian packages: nettle-dev libpcap-dev libncurses-dev flex bison (' \
 		"$tmp/log" && echo yes)"
 rm -f "$tmp/cache"
 

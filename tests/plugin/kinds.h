@@ -25,6 +25,7 @@ struct kind {
 	size_t (*make)(char *record, bool big);
 	struct contents (*contents)(const char *name);
 	bool loss_is_a_record;
+	off_t first;		/* more bytes that the first record has */
 };
 
 static const struct kind *kind;
@@ -143,6 +144,36 @@ static const struct kind pcap_kind = {
 	.contents = contents_packets,
 };
 
+/* The chain holds from the first line on, whatever it goes on from. */
+static inline struct contents contents_chain(const char *name)
+{
+	struct contents c = contents_lines(name);
+	const char *line, *end;
+	struct chain_line read;
+	uint8_t value[CHAIN_SIZE];
+
+	for (line = content(name); *line; line = end + 1) {
+		end = strchr(line, '\n');
+		if (!chain_read(line, (size_t)(end - line), &read) ||
+		    !read.chained || read.begins != (read.seq == 1))
+			ck_abort_msg("%s: not chained: %s", name, line);
+		if (read.begins)
+			memcpy(value, read.from, sizeof(value));
+		chain_step(value, line, read.body);
+		if (memcmp(value, read.value, sizeof(value)))
+			ck_abort_msg("%s: the chain breaks: %s", name, line);
+	}
+	return c;
+}
+
+static const struct kind chain_kind = {
+	.format = &file_chain,
+	.make = make_line,
+	.contents = contents_chain,
+	.loss_is_a_record = true,
+	.first = CHAIN_FROM_MEMBER,
+};
+
 /* How many records a file has, none of which tells of a loss. */
 static inline uint64_t records_in(const char *name)
 {
@@ -155,21 +186,30 @@ static inline uint64_t records_in(const char *name)
 /* The bytes of a record in a file of up to nine. */
 static inline off_t record_size(void)
 {
-	char record[RECORD_MAX], there[RECORD_MAX + 64];
+	/* not the first in its file */
+	static struct file sized = { .chain.begun = true };
+	char record[RECORD_MAX], there[RECORD_MAX + 256];
 
-	return (off_t)kind->format->put(there, 1, record,
+	return (off_t)kind->format->put(&sized, there, 1, record,
 					kind->make(record, false));
 }
 
 /* The bytes of a file of so many, up to nine. */
 static inline off_t file_size(off_t records)
 {
-	return (off_t)kind->format->header + records * record_size();
+	return (off_t)kind->format->header + records * record_size() +
+	       (records ? kind->first : 0);
 }
 
 static inline void setup_lines(void)
 {
 	kind = &lines_kind;
+	disk_setup();
+}
+
+static inline void setup_chain(void)
+{
+	kind = &chain_kind;
 	disk_setup();
 }
 

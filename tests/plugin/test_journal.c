@@ -162,7 +162,7 @@ START_TEST(test_fail_and_resume)
 		check_records(path, PAD + 3, 7);
 		check_loss(path, PAD + 3, 2);
 		ck_assert_ptr_nonnull(strstr(content(path),
-					     "\"lost\":2,\"total\":7}"));
+					     "\"lost\":2,\"total\":7"));
 		ck_assert_uint_eq(count(said, "5D21"), 2);
 		return;
 	}
@@ -391,6 +391,7 @@ int main(void)
 	TCase *pcap = of_kind("pcap", setup_pcap);
 
 	suite_add_tcase(suite, of_kind("lines", setup_lines));
+	suite_add_tcase(suite, of_kind("chain", setup_chain));
 	tcase_add_test(pcap, test_lost_with_it);
 	suite_add_tcase(suite, pcap);
 	return run_suite(suite);

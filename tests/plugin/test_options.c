@@ -3,6 +3,8 @@
  * plugin/options.c: what is refused and how the refusal reads, then what is
  * accepted; CONTRACT section 3.
  */
+#include <config.h>
+
 #include <check.h>
 #include <errno.h>
 #include <stdio.h>
@@ -258,13 +260,33 @@ START_TEST(test_filter_refused)
 }
 END_TEST
 
+/* The audit's sidecar is nobody else's; what is not built in is refused. */
+START_TEST(test_audit)
+{
+	const char *const two[4] = { "its .chain" };
+
+	refused("osmsnoop.audit=/a osmsnoop.trace=/a.chain", two);
+	accepted("osmsnoop.audit=/a osmsnoop.trace=/a.chains");
+	accepted("osmsnoop.failure=SysLog osmsnoop.forward=syslog");
+	ck_assert_int_eq(o.failure, FAILURE_SYSLOG);
+	ck_assert_int_eq(o.forward, FORWARD_SYSLOG);
+#ifdef HAVE_SYSTEMD
+	accepted("osmsnoop.forward=journald");
+	ck_assert_int_eq(o.forward, FORWARD_JOURNALD);
+#else
+	refused("osmsnoop.forward=journald", (const char *const[4]){
+			"not built into this version" });
+#endif
+}
+END_TEST
+
 START_TEST(test_too_many)
 {
 	char line[2048] = "osmsnoop.filter=class:sa";
 	const char *const filters[4] = {
 		"osmsnoop.filter=class:sa;", "at most 64",
 	};
-	const char *const name[4] = { "file name has 1 to 250 bytes" };
+	const char *const name[4] = { "file name has 1 to 249 bytes" };
 	const char *const cut[4] = { "OpenSM cuts lines", "osmsnoop.config" };
 	int i;
 
@@ -292,8 +314,8 @@ START_TEST(test_too_many)
 	/* room for ".1000" behind the name */
 	strcpy(line, "osmsnoop.trace=/");
 	i = (int)strlen(line);
-	memset(line + i, 'x', 250);
-	line[i + 250] = '\0';
+	memset(line + i, 'x', 249);
+	line[i + 249] = '\0';
 	accepted(line);
 	strcat(line, "x");
 	refused(line, name);
@@ -789,6 +811,7 @@ int main(void)
 	tcase_add_test(refuse, test_not_built);
 	tcase_add_test(refuse, test_filter_refused);
 	tcase_add_test(refuse, test_too_many);
+	tcase_add_test(refuse, test_audit);
 	tcase_add_test(refuse, test_config_refused);
 	tcase_add_test(refuse, test_config_long_line);
 	tcase_add_test(refuse, test_config_unreadable);

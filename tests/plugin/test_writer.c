@@ -57,13 +57,19 @@ static void begin(const struct kind *of)
 {
 	kind = of;
 	log_setup();
-	writer = writer_open(kind->format, path, 1 << 30, 8, &log_object);
+	writer = writer_open(kind->format, path, 1 << 30, 8, &log_object,
+			     NULL);
 	ck_assert_ptr_nonnull(writer);
 }
 
 static void begin_lines(void)
 {
 	begin(&lines_kind);
+}
+
+static void begin_chain(void)
+{
+	begin(&chain_kind);
 }
 
 static void begin_pcap(void)
@@ -313,7 +319,8 @@ START_TEST(test_unwritable)
 	close_within(10 * SECOND);
 	unlink(path);
 	ck_assert_int_eq(mkdir(path, 0700), 0);
-	writer = writer_open(kind->format, path, 1 << 30, 8, &log_object);
+	writer = writer_open(kind->format, path, 1 << 30, 8, &log_object,
+			     NULL);
 	put();
 	writer_flush(writer);
 	while (!logged("ERR 5D20") && tries++ < 1000)
@@ -349,6 +356,7 @@ int main(void)
 	TCase *pcap = of_kind("pcap", begin_pcap);
 
 	suite_add_tcase(suite, of_kind("lines", begin_lines));
+	suite_add_tcase(suite, of_kind("chain", begin_chain));
 	tcase_add_test(pcap, test_lost_with_it);
 	suite_add_tcase(suite, pcap);
 	return run_suite(suite);

@@ -38,6 +38,11 @@ is "after src" lid "$(complete_words src '')"
 has "what goes on" '^and$' "$(complete_words sent a)"
 is "files" "$tmp/story" "$(complete_words -r "$tmp/sto")"
 is "files of stats" "$tmp/story" "$(complete_words stats "$tmp/sto")"
+is "files of verify" "$tmp/story" "$(complete_words verify "$tmp/sto")"
+is "the options of verify are those of its --help" \
+	"$("$snoop" verify --help | grep -o -e '-[a-z],' -e '--[a-z-]*' |
+		tr -d , | sort -u)" \
+	"$(complete_words verify - | sort)"
 for word in class method attr status; do
 	wrong=
 	for value in $(complete_words $word ''); do
@@ -48,7 +53,7 @@ for word in class method attr status; do
 done
 for word in $(complete_words ''); do
 	case $word in
-	stats | top) ;;
+	stats | top | verify) ;;
 	sent | received | error)
 		"$snoop" -r "$tmp/story" "$word" >/dev/null 2>&1
 		is "$word stands alone" 0 $?
