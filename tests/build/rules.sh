@@ -19,7 +19,7 @@ done
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT INT TERM
 number=0
-echo 1..9
+echo 1..11
 
 # check NAME COMMAND...
 check() {
@@ -112,6 +112,26 @@ labels() {
 		END { exit bad }' "$tmp/labels"
 }
 
+# The stable names: as the manual has them, and as the watchers say them.
+alerts() {
+	awk '/^\.Ss Records/ { exit }
+		/^\.It Cm [a-z_]+ , No/ { print $3 }' \
+		"$top_srcdir/man/osmsnoop-plugin.8" | sort >"$tmp/manual"
+	grep -ohE '"[a-z]+_[a-z_]+"' "$top_srcdir"/plugin/watch/*.c |
+		tr -d '"' | sort -u | comm -12 - "$tmp/manual" |
+		diff "$tmp/manual" -
+}
+
+known_alerts() {
+	grep -ohE 'alert=~?"[^"]*"' "$rules" "$dashboard" |
+		sed 's/.*="//; s/.*~"//; s/"//' | tr '|' '\n' | sort -u |
+		while read -r alert; do
+			grep -qxE "$alert" "$tmp/manual" || echo "$alert"
+		done >"$tmp/unknown"
+	cat "$tmp/unknown"
+	[ ! -s "$tmp/unknown" ]
+}
+
 check "metrics.c's table has the eleven metrics" \
 	test "$(wc -l <"$tmp/table")" -eq 11
 check 'the rules are valid' promtool check rules "$rules"
@@ -123,3 +143,5 @@ check 'its queries are valid' queries
 check 'they ask for metrics that there are' known "$dashboard"
 check 'and for all of them' all_shown
 check 'metrics have the labels that are asked for' labels
+check 'each alert of the manual is one of a watcher' alerts
+check 'the alerts that rules ask for are in the manual' known_alerts

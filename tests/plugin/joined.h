@@ -83,15 +83,15 @@ static inline void put_member(uint8_t method, uint16_t lid, uint32_t group,
 static inline void trap(uint16_t number, uint64_t prefix, uint64_t id,
 			uint64_t mono_ns)
 {
-	uint8_t notice[80] = { 0x84 };
+	uint8_t bytes[80] = { 0x84 };
 	const struct record r = {
 		.type = RECORD_TRAP, .time_ns = epoch + mono_ns,
-		.trap = { .notice = notice, .len = sizeof(notice) },
+		.trap = { .notice = bytes, .len = sizeof(bytes) },
 	};
 
-	put(notice + 4, 2, number);
-	put(notice + 16, 8, prefix);
-	put(notice + 24, 8, id);
+	put(bytes + 4, 2, number);
+	put(bytes + 16, 8, prefix);
+	put(bytes + 24, 8, id);
 	watched->record(watched_state, &r, mono_ns);
 }
 

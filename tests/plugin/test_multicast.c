@@ -392,67 +392,6 @@ START_TEST(test_nobody_knows)
 }
 END_TEST
 
-static size_t resident(void)
-{
-	FILE *f = fopen("/proc/self/statm", "r");
-	unsigned long size = 0, pages = 0;
-
-	ck_assert_ptr_nonnull(f);
-	ck_assert_int_eq(fscanf(f, "%lu %lu", &size, &pages), 2);
-	fclose(f);
-	return pages * (size_t)sysconf(_SC_PAGESIZE);
-}
-
-/* What all 49,151 LIDs do: join four groups, fail to join, register. */
-static void use(const struct watcher *w, void *state)
-{
-	uint32_t lid, group;
-
-	watched = w;
-	watched_state = state;
-	for (lid = 1; lid <= 49151; lid++) {
-		for (group = 0; group < 4; group++) {
-			put_member(METHOD_SET, (uint16_t)lid,
-				   lid % 16384 + group, MEMBER);
-			put_answer();
-			transact((uint16_t)lid, OK, start);
-		}
-		transact((uint16_t)lid, REQ_INVALID, start);
-		put_header(METHOD_SET, ATTR_SERVICE_RECORD, 3);
-		transact((uint16_t)lid, OK, start);
-	}
-	w->tick(state, start);
-}
-
-START_TEST(test_memory)
-{
-	static const struct watcher *const watchers[] = {
-		&watch_join, &watch_multicast, &watch_services,
-	};
-	void *states[3] = { NULL };
-	size_t before, i;
-
-	restart(3, 90);
-	use(&watch_multicast, watched_state);
-	watched_end();
-	before = resident();
-	for (i = 0; i < 3; i++)
-		ck_assert(watchers[i]->open(&watched_host, &states[i]));
-	for (i = 0; i < 3; i++)
-		use(watchers[i], states[i]);
-	i = resident() - before;
-	printf("join, multicast and services: %zu KiB\n", i / 1024);
-	/* a sanitizer's own memory is more than theirs */
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-	ck_assert_uint_gt(i, 4 << 20);
-	ck_assert_uint_lt(i, 12 << 20);
-#endif
-	for (i = 0; i < 3; i++)
-		watchers[i]->close(states[i]);
-	watched_state = NULL;
-}
-END_TEST
-
 int main(void)
 {
 	Suite *suite = suite_create("multicast");
@@ -472,7 +411,6 @@ int main(void)
 	tcase_add_test(tcase, test_many_ports);
 	tcase_add_test(tcase, test_beside_a_table);
 	tcase_add_test(tcase, test_nobody_knows);
-	tcase_add_test(tcase, test_memory);
 	suite_add_tcase(suite, tcase);
 	return run_suite(suite);
 }
