@@ -8,9 +8,8 @@
  * the node at their end where its NodeInfo passed. One is no longer taken for
  * answering when an SMP by it has failed since.
  *
- * Up to 4,096 failing paths of 320 bytes, and 65,536 that answered of 112: 9 MB
- * at most. When there are more, what was used least recently makes room. Paths
- * of more than 40 hops that differ behind the 40th are taken for one.
+ * Up to 4,096 failing paths of 304 bytes, and 65,536 that answered of 96: 8 MB
+ * at most. When there are more, what was used least recently makes room.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,7 +23,6 @@
 enum {
 	FAILING = 4096,
 	ANSWERED = 65536,
-	KEY_HOPS = (TABLE_WORDS - 1) * 8,
 	HOPS_TEXT_MAX = 4 * (SMP_MAX_HOPS + 1),
 	ADVICE_MAX = HOPS_TEXT_MAX + ALERT_WHO_MAX + 160,
 };
@@ -54,8 +52,8 @@ struct answered {
 	bool fails;		/* since then */
 };
 
-_Static_assert(sizeof(struct failing) <= 320 &&
-	       sizeof(struct answered) <= 112, "as said above");
+_Static_assert(sizeof(struct failing) <= 304 &&
+	       sizeof(struct answered) <= 96, "as said above");
 
 struct smp {
 	const struct watch_host *host;
@@ -88,13 +86,15 @@ static bool get_path(struct path *p, const struct mad_capture *cap)
 }
 
 /* Of its first `n_hops` hops. */
-static struct table_key make_key(const struct path *p, uint8_t n_hops)
+static struct table_key make_key(const struct table *t, const struct path *p,
+				 uint8_t n_hops)
 {
-	struct table_key key = { { 0 } };
+	struct table_key key = { {
+		(uint64_t)p->lid << 16 | (uint64_t)n_hops << 8 |
+		p->is_directed,
+	} };
 
-	key.word[0] = (uint64_t)p->lid << 16 | (uint64_t)n_hops << 8 |
-		      p->is_directed;
-	memcpy(key.word + 1, p->hops, n_hops < KEY_HOPS ? n_hops : KEY_HOPS);
+	table_digest(t, p->hops, n_hops, key.word + 1);
 	return key;
 }
 
@@ -114,7 +114,7 @@ static const char *hops_text(char text[HOPS_TEXT_MAX], const struct path *p,
 static struct answered *find_answered(struct smp *s, const struct path *p,
 				      uint8_t n_hops)
 {
-	const struct table_key key = make_key(p, n_hops);
+	const struct table_key key = make_key(s->answered, p, n_hops);
 
 	return (struct answered *)table_find(s->answered, &key);
 }
@@ -356,7 +356,7 @@ static void note_answer(struct smp *s, const struct mad_capture *cap)
 
 	if (!get_path(&path, cap) || !path.is_directed)
 		return;
-	key = make_key(&path, path.n_hops);
+	key = make_key(s->answered, &path, path.n_hops);
 	a = (struct answered *)table_get(s->answered, &key);
 	a->mono_ns = s->mono_ns;
 	a->fails = false;
@@ -380,7 +380,7 @@ static void note_timeout(struct smp *s, const struct mad_capture *cap,
 	a = find_answered(s, &path, path.n_hops);
 	if (a)
 		a->fails = true;
-	key = make_key(&path, path.n_hops);
+	key = make_key(s->failing, &path, path.n_hops);
 	f = (struct failing *)table_get(s->failing, &key);
 	f->path = path;
 	f->attr_id = mad_get16(cap->data + MAD_ATTR_ID);

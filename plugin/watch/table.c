@@ -13,7 +13,7 @@ struct table {
 	size_t max, size, used, count;
 	void (*evict)(struct table_entry *e, void *context);
 	void *context;
-	uint64_t seed[2];
+	uint64_t seed[2], digest_seeds[2][2];
 	size_t mask, bytes;
 	struct order order;	/* used least recently first */
 	struct order free;
@@ -40,6 +40,8 @@ struct table *table_new(size_t max, size_t size,
 	t->mask = buckets - 1;
 	t->bytes = max * t->size;
 	siphash_seed(t->seed);
+	siphash_seed(t->digest_seeds[0]);
+	siphash_seed(t->digest_seeds[1]);
 	TAILQ_INIT(&t->order);
 	TAILQ_INIT(&t->free);
 	/* its pages are memory when they are written to */
@@ -57,6 +59,20 @@ void table_free(struct table *t)
 		return;
 	munmap(t->entries, t->bytes);
 	free(t);
+}
+
+void table_digest(const struct table *t, const void *bytes, size_t len,
+		  uint64_t digest[2])
+{
+	uint64_t words[TABLE_DIGEST_MAX / 8 + 1] = { 0 };
+	const size_t n = sizeof(words) / sizeof(words[0]);
+
+	if (len > TABLE_DIGEST_MAX)
+		len = TABLE_DIGEST_MAX;
+	memcpy(words, bytes, len);
+	words[n - 1] = len;
+	digest[0] = siphash_words(t->digest_seeds[0], words, n);
+	digest[1] = siphash_words(t->digest_seeds[1], words, n);
 }
 
 static struct bucket *find_bucket(struct table *t, const struct table_key *key)

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-enum { TABLE_WORDS = 6 };
+enum { TABLE_WORDS = 4, TABLE_DIGEST_MAX = 128 };
 
 struct table_key {
 	uint64_t word[TABLE_WORDS];	/* unused ones are zero */
@@ -36,6 +36,13 @@ struct table *table_new(size_t max, size_t size,
 			void (*evict)(struct table_entry *e, void *context),
 			void *context);
 void table_free(struct table *t);		/* NULL is well */
+
+/*
+ * For what is longer than a key, TABLE_DIGEST_MAX bytes at most: nobody who does
+ * not know the seed finds others with the same two words.
+ */
+void table_digest(const struct table *t, const void *bytes, size_t len,
+		  uint64_t digest[2]);
 
 /* NULL: there is none. */
 struct table_entry *table_find(struct table *t, const struct table_key *key);

@@ -5,7 +5,7 @@
  * since nobody repressed it counts again. Traps of vendors count by their
  * DeviceID. How they are counted, rate.h says.
  *
- * Up to 16,384 of such counts, 232 bytes each: 4 MB at most. When there are
+ * Up to 8,192 of such counts, 216 bytes each: 2 MB at most. When there are
  * more, what had no trap for the longest time makes room.
  */
 #include <inttypes.h>
@@ -16,7 +16,7 @@
 #include "table.h"
 #include "trap.h"
 
-enum { COUNTS = 16384 };
+enum { COUNTS = 8192 };
 
 struct traps {
 	const struct watch_host *host;
@@ -36,7 +36,7 @@ struct count {
 	bool is_generic;
 };
 
-_Static_assert(sizeof(struct count) <= 232, "as said above");
+_Static_assert(sizeof(struct count) <= 216, "as said above");
 
 /* What to do about it, by the trap's number. */
 static const char *advice(const struct count *c)

@@ -8,7 +8,7 @@
  * ends when none came for 60 s. A trap of which not all was captured is not
  * looked at. The M_Key is never read.
  *
- * Up to 16,384 episodes of 208 bytes: 4 MB at most. When there are more, the
+ * Up to 4,096 episodes of 192 bytes: 1 MB at most. When there are more, the
  * one that had no trap for the longest time is said to end.
  */
 #include <arpa/inet.h>
@@ -22,7 +22,7 @@
 #include "table.h"
 #include "trap.h"
 
-enum { EPISODES = 16384, LIDS = 49152 };
+enum { EPISODES = 4096, LIDS = 49152 };
 
 static const uint64_t quiet_ns = UINT64_C(60000000000);
 
@@ -33,7 +33,7 @@ struct violation {
 	uint8_t notice[NOTICE_SMP_SIZE];	/* the last one, no M_Key */
 };
 
-_Static_assert(sizeof(struct violation) <= 208, "as said above");
+_Static_assert(sizeof(struct violation) <= 192, "as said above");
 
 struct violations {
 	const struct watch_host *host;
@@ -336,7 +336,8 @@ static void end(struct violations *s, struct violation *v)
  * What passes
  */
 
-static void make_key(struct table_key *key, const struct violation *v)
+static void make_key(const struct violations *s, struct table_key *key,
+		     const struct violation *v)
 {
 	const int number = number_of(v);
 	char path[TRAP_PATH_MAX] = "";
@@ -349,7 +350,7 @@ static void make_key(struct table_key *key, const struct violation *v)
 			detail(v, "dr_slid") << 16 | detail(v, "attribute_id");
 		key->word[1] = (uint64_t)method << 32 |
 			detail(v, "attribute_modifier");
-		memcpy(key->word + 2, path, sizeof(*key) - 16);
+		table_digest(s->episodes, path, strlen(path), key->word + 2);
 		return;
 	}
 	key->word[0] |= detail(v, "lid1") << 16 | detail(v, "lid2");
@@ -381,7 +382,7 @@ static void violations_record(void *state, const struct record *r,
 	if (trap_key(CLASS_SUBN_LID, last.notice, sizeof(last.notice), &offset,
 		     &size))
 		memset(last.notice + offset, 0, size);
-	make_key(&key, &last);
+	make_key(s, &key, &last);
 	v = (struct violation *)table_get(s->episodes, &key);
 	if (episode_pass(&v->episode, quiet_ns, mono_ns) == ALERT_END)
 		end(s, v);

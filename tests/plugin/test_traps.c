@@ -142,7 +142,7 @@ START_TEST(test_eviction)
 
 	traps(7, 129, 1, 6, start);
 	check_said(1, "trap_storm", "begin");
-	for (lid = 0; lid < 16383; lid++)
+	for (lid = 0; lid < 8191; lid++)
 		traps((uint16_t)(100 + lid), 129, 1, 1, start);
 	ck_assert_uint_eq(n_alerts, 1);
 	traps(50, 129, 1, 1, start + SECOND);

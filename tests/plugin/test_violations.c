@@ -287,21 +287,21 @@ START_TEST(test_eviction)
 {
 	uint32_t i;
 
-	for (i = 0; i < 16384; i++)
+	for (i = 0; i < 4096; i++)
 		pair(258, 7, 8, i, start);
-	check_said(16384, "qkey_violation", "begin");
+	check_said(4096, "qkey_violation", "begin");
 	pair(258, 7, 8, 0, start);
 	pair(258, 7, 8, i, start);
-	check_said(16386, "qkey_violation", "begin");
+	check_said(4098, "qkey_violation", "begin");
 	/* the one least recently used has ended */
 	pair(258, 7, 8, 0, start);
-	ck_assert_uint_eq(n_alerts, 16386);
+	ck_assert_uint_eq(n_alerts, 4098);
 	pair(258, 7, 8, 1, start);
-	check_said(16388, "qkey_violation", "begin");
+	check_said(4100, "qkey_violation", "begin");
 	tick(start + 61 * SECOND);
-	check_said(16388 + 16384, "qkey_violation", "end");
+	check_said(4100 + 4096, "qkey_violation", "end");
 	tick(start + 62 * SECOND);
-	ck_assert_uint_eq(n_alerts, 16388 + 16384);
+	ck_assert_uint_eq(n_alerts, 4100 + 4096);
 }
 END_TEST
 
