@@ -588,9 +588,10 @@ static void say(struct join *j, struct refused *f, enum alert_phase phase,
 	alert_init(&a, j->host, "join_failed", "warning");
 	alert_about(&a, &who);
 	alert_subject(&a, "LID %u", who.addr.lid);
-	alert_text(&a, "%s cannot join %s: %s (%" PRIu64 " times); %s",
+	alert_text(&a, "%s cannot join %s: %s (%" PRIu64 " time%s); %s",
 		   alert_who(who_text, &who), mgid, why->words,
-		   f->episode.count, causes[why->cause].next);
+		   f->episode.count, f->episode.count == 1 ? "" : "s",
+		   causes[why->cause].next);
 	alert_string(&a, "mgid", mgid);
 	alert_string(&a, "cause", causes[why->cause].word);
 	if (why->missing[0])

@@ -64,6 +64,7 @@ static void say(struct storm *s, uint16_t lid, struct count *c,
 {
 	struct requester who = { .addr = { .lid = lid, .qpn = c->qpn } };
 	struct episode *e = &c->rate.episode;
+	char name[ALERT_WHO_MAX];
 	struct alert a;
 
 	if (s->host->resolve)
@@ -71,8 +72,10 @@ static void say(struct storm *s, uint16_t lid, struct count *c,
 	alert_init(&a, s->host, "sa_storm", "warning");
 	alert_about(&a, &who);
 	alert_subject(&a, "LID %u", lid);
-	alert_text(&a, "%" PRIu64 " SA requests from LID %u (limit %" PRIu32
-		   " in %" PRIu32 " s)", e->count, lid, s->limit.n,
+	alert_text(&a, "%" PRIu64 " SA requests from %s in %" PRIu64
+		   " s (limit %" PRIu32 " in %" PRIu32 " s): look what runs there, and what it asks for (osmsnoop top)",
+		   e->count, alert_who(name, &who),
+		   rate_seconds(&c->rate, mono_ns), s->limit.n,
 		   s->limit.seconds);
 	alert_number(&a, "requests", e->count);
 	alert_number(&a, "seconds", rate_seconds(&c->rate, mono_ns));

@@ -125,6 +125,7 @@ mv "$FABRIC_DIR/sm/audit" "$FABRIC_DIR/first"
 start sm Hca1 5 'Entering MASTER'
 check 'and hands over' fabric_wait_for 20 alerted sm2 \
 	'.alert == "sm_handover" and .to == "standby"'
+fabric_wait_for 10 alerted sm '.alert == "foreign_sm" and .phase == "update"'
 check 'the first ends again' fabric_opensm_stop sm
 check 'so does the other' fabric_opensm_stop sm2
 

@@ -27,7 +27,8 @@ ask()
 # groups HOST REQUEST...: joins, leaves, services
 groups()
 {
-	fabric_client "$1" group_client "${@:2}" >/dev/null
+	fabric_client "$1" timeout 20 "$FABRIC_DIR/bin/group_client" "${@:2}" \
+		>/dev/null
 }
 
 alerted()
@@ -127,10 +128,10 @@ same()
 
 fabric_begin
 fabric_clients
+fabric_compile group_client "$FABRIC_LIB/../clients/umad_client.c" -libumad
 fabric_net 8 2
 fabric_ibsim
 everything_happens
-mkdir "$FABRIC_DIR/bin"
 ln -s "$(realpath "$top_builddir")/tools/osmsnoop" "$FABRIC_DIR/bin/osmsnoop"
 PATH=$FABRIC_DIR/bin:$PATH
 unset NO_COLOR

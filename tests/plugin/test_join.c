@@ -71,7 +71,7 @@ START_TEST(test_alert)
 	ck_assert_ptr_null(evidence_text("pkey"));
 	ck_assert_uint_eq(evidence_number("join_state"), 1);
 	ck_assert_str_eq(last_alert.text,
-			 "begin: LID 7 \"node7\" (0x0000000000000700) cannot join ff15:a01b::1: there is no such group, and to create it the join lacks q_key, tclass, p_key, sl, flow_label (1 times); create it in partitions.conf, or start a full member first");
+			 "begin: LID 7 \"node7\" (0x0000000000000700) cannot join ff15:a01b::1: there is no such group, and to create it the join lacks q_key, tclass, p_key, sl, flow_label (1 time); create it in partitions.conf, or start a full member first");
 }
 END_TEST
 

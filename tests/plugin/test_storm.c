@@ -98,7 +98,7 @@ START_TEST(test_begin)
 	ck_assert_str_eq(last_alert.name, "node7");
 	ck_assert_str_eq(last_alert.subject, "LID 7");
 	ck_assert_str_eq(last_alert.text,
-			 "begin: 11 SA requests from LID 7 (limit 10 in 2 s)");
+			 "begin: 11 SA requests from LID 7 \"node7\" (0x0000000000000700) in 0 s (limit 10 in 2 s): look what runs there, and what it asks for (osmsnoop top)");
 	ck_assert_str_eq(evidence_text("first"),
 			 "2025-12-11T13:22:10.000000000Z");
 }
