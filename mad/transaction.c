@@ -1057,6 +1057,7 @@ void transactions_flush(struct transactions *t)
 		finish_trap(t, e, false);
 	while ((e = TAILQ_FIRST(&t->lists[LINGERING])))
 		release(t, e);
+	t->cut = false;
 }
 
 void transactions_get_stats(const struct transactions *t,
