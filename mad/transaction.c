@@ -1063,6 +1063,7 @@ void transactions_flush(struct transactions *t)
 	while ((e = TAILQ_FIRST(&t->lists[LINGERING])))
 		release(t, e);
 	t->ending = false;
+	t->cut = false;
 }
 
 void transactions_get_stats(const struct transactions *t,

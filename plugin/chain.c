@@ -73,10 +73,12 @@ static const char *read_seq(const char *text, const char *end, uint64_t *seq)
 
 static void read_member(const char *line, size_t len, struct chain_line *read)
 {
-	const char *member = line + len - 1 - CHAIN_MEMBER;
+	const char *member;
 
-	read->chained = len > CHAIN_MEMBER &&
-			!memcmp(member, member_start, MEMBER_START) &&
+	if (len <= CHAIN_MEMBER)
+		return;
+	member = line + len - 1 - CHAIN_MEMBER;
+	read->chained = !memcmp(member, member_start, MEMBER_START) &&
 			read_hex(member + MEMBER_START, read->value) &&
 			member[CHAIN_MEMBER - 1] == '"';
 	if (read->chained)

@@ -15,12 +15,18 @@ enum {
 	PROBES = 16,
 };
 
+/* Whose lines are counted together. */
+struct kind {
+	uint16_t lid;
+	enum record_type type;
+	const char *alert;	/* its name, which is a literal; NULL = none */
+	bool audit;		/* queries must not push out changes */
+};
+
 /* The lines of one requester and kind in one second. */
 struct place {
 	bool used;
-	uint16_t lid;
-	enum record_type type;
-	bool audit;		/* queries must not push out changes */
+	struct kind kind;
 	uint64_t since_ns;
 	uint32_t lines;
 	uint64_t held;
@@ -38,11 +44,14 @@ struct sink_log {
 
 static void say_held(struct sink_log *s, struct place *p)
 {
+	const struct kind *k = &p->kind;
+
 	if (p->held)
-		osm_log_v2(s->p_log, p->audit ? OSM_LOG_INFO : OSM_LOG_VERBOSE,
+		osm_log_v2(s->p_log, k->audit ? OSM_LOG_INFO : OSM_LOG_VERBOSE,
 			   OSMSNOOP_FILE_ID,
 			   "SNOOP: %" PRIu64 " more lines (%s) of LID %u were held back\n",
-			   p->held, record_type_name(p->type), p->lid);
+			   p->held, k->alert ? k->alert :
+			   record_type_name(k->type), k->lid);
 	p->held = 0;
 }
 
@@ -60,22 +69,34 @@ static bool is_over(const struct sink_log *s, const struct place *p)
 	return s->now_ns - p->since_ns >= SECOND_NS;
 }
 
+static bool is_same(const struct kind *a, const struct kind *b)
+{
+	return a->lid == b->lid && a->type == b->type &&
+	       a->audit == b->audit && a->alert == b->alert;
+}
+
+static uint32_t hash_of(const struct kind *k)
+{
+	const uint32_t alert = (uint32_t)((uintptr_t)k->alert >> 3);
+
+	return ((k->lid * 32u + (uint32_t)k->type * 2u + k->audit) ^ alert) *
+	       2654435761u;
+}
+
 /*
  * The place of this requester and kind, or one that is free. NULL when others
  * have all those near: a place is nobody else's before its second is over, or
  * two who share it would begin a new second with each line.
  */
-static struct place *find_place(struct sink_log *s, uint16_t lid,
-				enum record_type type, bool audit)
+static struct place *find_place(struct sink_log *s, const struct kind *kind)
 {
-	uint32_t hash = (lid * 32u + (uint32_t)type * 2u + audit) * 2654435761u;
+	const uint32_t hash = hash_of(kind);
 	struct place *p, *found = NULL;
 	uint32_t i;
 
 	for (i = 0; i < PROBES; i++) {
 		p = &s->places[((hash >> 22) + i) & (PLACES - 1)];
-		if (p->used && p->lid == lid && p->type == type &&
-		    p->audit == audit)
+		if (p->used && is_same(&p->kind, kind))
 			return p;
 		if (!found && (!p->used || is_over(s, p)))
 			found = p;
@@ -84,20 +105,18 @@ static struct place *find_place(struct sink_log *s, uint16_t lid,
 }
 
 /* May one more line of this requester and kind be written now? */
-static bool allowed(struct sink_log *s, uint16_t lid, enum record_type type,
-		    bool audit)
+static bool allowed(struct sink_log *s, const struct kind *kind)
 {
-	struct place *p = find_place(s, lid, type, audit);
+	struct place *p = find_place(s, kind);
 
 	if (!p) {
 		s->crowded++;
 		return false;
 	}
-	if (!p->used || p->lid != lid || p->type != type ||
-	    p->audit != audit || is_over(s, p)) {
+	if (!p->used || !is_same(&p->kind, kind) || is_over(s, p)) {
 		say_held(s, p);
-		*p = (struct place){ .used = true, .lid = lid, .type = type,
-				     .audit = audit, .since_ns = s->now_ns };
+		*p = (struct place){ .used = true, .kind = *kind,
+				     .since_ns = s->now_ns };
 	}
 	if (p->lines < LINES_A_SECOND) {
 		p->lines++;
@@ -133,14 +152,20 @@ static void log_put(void *state, struct sink_record *record)
 	osm_log_level_t level = OSM_LOG_INFO;
 	struct sink_log *s = state;
 	char line[RECORD_LINE_MAX];
+	struct kind kind = {
+		.lid = record_lid(r),
+		.type = r->type,
+		.alert = r->type == RECORD_ALERT ? r->alert.alert : NULL,
+	};
 
 	if (!record_is_audit(r)) {
 		if (!s->all)
 			return;
 		level = OSM_LOG_VERBOSE;
 	}
+	kind.audit = level == OSM_LOG_INFO;
 	if (!osm_log_is_active_v2(s->p_log, level, OSMSNOOP_FILE_ID) ||
-	    !allowed(s, record_lid(r), r->type, level == OSM_LOG_INFO))
+	    !allowed(s, &kind))
 		return;
 	record_line(r, line, sizeof(line));
 	osm_log_v2(s->p_log, level, OSMSNOOP_FILE_ID, "SNOOP: %s\n", line);

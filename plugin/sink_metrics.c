@@ -58,7 +58,7 @@ static void publish(struct publisher *p, const struct metrics_sample *sample)
 {
 	size_t len = metrics_text(sample, p->text, sizeof(p->text));
 
-	p->failed = !replace_write(&p->file, p->text, len);
+	p->failed = !len || !replace_write(&p->file, p->text, len);
 }
 
 static void publisher_free(struct publisher *p)

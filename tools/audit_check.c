@@ -234,10 +234,11 @@ static void note_loss(struct audit_file *f, const json_t *root)
 {
 	const char *type = json_string_value(json_object_get(root, "type"));
 	const char *where = json_string_value(json_object_get(root, "where"));
+	const json_int_t lost = json_integer_value(json_object_get(root,
+								   "lost"));
 
 	if (type && where && !strcmp(type, "loss") && !strcmp(where, "file"))
-		f->lost += (uint64_t)json_integer_value(
-			json_object_get(root, "lost"));
+		f->lost += lost > 0 ? (uint64_t)lost : 0;
 }
 
 static void check_json(struct audit_file *f, const char *line, size_t len,
@@ -513,7 +514,9 @@ static void check_mark(struct audit *a)
 		      "its end is missing: record %" PRIu64 ", which %s names, is not there",
 		      a->mark.seq, a->side);
 	else
-		a->behind = last->marked ? last->seq - a->mark.seq : last->seq;
+		a->behind = !last->marked ? last->seq :
+			    last->seq > a->mark.seq ? last->seq - a->mark.seq :
+						      0;
 }
 
 /* The file that is written, which the sidecar belongs to. */

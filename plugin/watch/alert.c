@@ -8,7 +8,7 @@
 #include "field.h"
 #include "json.h"
 
-enum { TIME_MAX = 40 };
+enum { TIME_MAX = 40, NAME_SHOWN_MAX = 97 };
 
 /*
  * Episodes
@@ -168,14 +168,16 @@ void alert_say(struct alert *a, enum alert_phase phase, struct episode *e,
 
 const char *alert_who(char text[ALERT_WHO_MAX], const struct requester *who)
 {
-	struct words w;
+	char name[NAME_SHOWN_MAX];
+	struct words w, n;
 
 	words_init(&w, text, ALERT_WHO_MAX);
 	words_add(&w, "LID %u", who->addr.lid);
 	if (who->name) {
-		words_add(&w, " \"");
-		words_text(&w, who->name, strlen(who->name), true);
-		words_add(&w, "\"");
+		/* of one that is all escapes, what is behind it is to fit */
+		words_init(&n, name, sizeof(name));
+		words_text(&n, who->name, strlen(who->name), true);
+		words_add(&w, " \"%s%s\"", name, n.full ? "..." : "");
 	}
 	if (who->port_guid)
 		words_add(&w, " (0x%016" PRIx64 ")", who->port_guid);

@@ -396,7 +396,7 @@ static bool is_not_a_full_member(const struct question *q)
 {
 	return !q->group && !(member_state(q->m->rec) & STATES_FULL) &&
 	       because(q, CAUSE_NO_GROUP,
-		       "there is no such group, and one who is no full member (join state %u) cannot create it",
+		       "no such group is known here, and one who is no full member (join state %u) cannot create it",
 		       member_state(q->m->rec));
 }
 
@@ -687,7 +687,10 @@ static void note_refused(struct join *j, const struct member *m,
 	key.word[2] = r->sa.requester.addr.lid;
 	key.word[3] = why.cause;
 	j->mono_ns = mono_ns;
-	f = (struct refused *)table_get(j->refused, &key);
+	/* whoever made room would begin again and again */
+	f = (struct refused *)table_get_room(j->refused, &key);
+	if (!f)
+		return;
 	f->peer = r->sa.requester.addr;
 	f->why = why;
 	f->mask = m->mask;

@@ -88,6 +88,7 @@ struct multicast {
 	uint64_t mono_ns;	/* now */
 	uint64_t overflow;	/* joins that found no room */
 	struct episode mlids;	/* too many are in use */
+	uint32_t mlids_had;	/* the most of this episode */
 	uint8_t mgid[16];	/* joined last */
 };
 
@@ -476,6 +477,10 @@ static void look_at_fabric(struct multicast *s)
 	if (s->host->subnet)
 		s->host->subnet(&subnet, s->host->context);
 	if (subnet.mlids * UINT64_C(100) > subnet.mlids_max * percent) {
+		/* what happens is that there are more of them */
+		if (goes_on && subnet.mlids <= s->mlids_had)
+			return;
+		s->mlids_had = subnet.mlids;
 		if (episode_add(&s->mlids, s->time_ns, s->mono_ns) ==
 		    ALERT_NONE)
 			return;

@@ -35,7 +35,6 @@ enum {
 	HAS_NAME = 1 << 6,
 
 	DEFAULT_P_KEY = 0xffff,
-	NAME_TEXT_MAX = 6 * SERVICE_NAME_SIZE + 1,
 	QUOTED_MAX = 160,	/* in a text, where others want room, too */
 };
 
@@ -96,15 +95,22 @@ static uint32_t lease(const struct service *s)
 				     FOREVER;
 }
 
-static void name_text(char *text, size_t size, const struct service *s,
-		      bool quoted)
+static void quote_name(char text[QUOTED_MAX], const struct service *s)
 {
 	struct words w;
 
-	words_init(&w, text, size);
+	words_init(&w, text, QUOTED_MAX);
 	if (s->mask & HAS_NAME)
-		words_text(&w, s->rec + SERVICE_NAME, SERVICE_NAME_SIZE,
-			   quoted);
+		words_text(&w, s->rec + SERVICE_NAME, SERVICE_NAME_SIZE, true);
+}
+
+/* As it is: who writes the evidence escapes it. */
+static void copy_name(char name[SERVICE_NAME_SIZE + 1],
+		      const struct service *s)
+{
+	memset(name, 0, SERVICE_NAME_SIZE + 1);
+	if (s->mask & HAS_NAME)
+		memcpy(name, s->rec + SERVICE_NAME, SERVICE_NAME_SIZE);
 }
 
 static void lease_text(char text[32], const struct service *s)
@@ -121,11 +127,12 @@ static void say(const struct services *s, const struct service *v,
 		const struct requester *who, uint64_t mono_ns)
 {
 	char who_text[ALERT_WHO_MAX], id[20], key[8], time[32];
-	char name[NAME_TEXT_MAX], quoted[QUOTED_MAX], gid[INET6_ADDRSTRLEN];
+	char name[SERVICE_NAME_SIZE + 1], quoted[QUOTED_MAX];
+	char gid[INET6_ADDRSTRLEN];
 	struct alert a;
 
-	name_text(name, sizeof(name), v, false);
-	name_text(quoted, sizeof(quoted), v, true);
+	copy_name(name, v);
+	quote_name(quoted, v);
 	snprintf(id, sizeof(id), "0x%016" PRIx64,
 		 mad_get64(v->rec + SERVICE_ID));
 	snprintf(key, sizeof(key), "0x%04x", p_key(v));

@@ -10,8 +10,9 @@
  * from its LID, is taken for that SM's. So one that is there is heard of each
  * ten seconds, and six that are missing are its end.
  *
- * 64 SMs of 160 bytes are kept. When there are more, the one that was heard of
- * least recently makes room. Of one SM a change is told once a second at most,
+ * 64 SMs of 160 bytes are kept. When there are more, one that was not heard of
+ * for 15 s, is not allowed and no second master makes room, or the new one is
+ * not told of. Of one SM a change is told once a second at most,
  * and so is a control of one kind.
  */
 #include <inttypes.h>
@@ -27,6 +28,8 @@ enum { SMS = 64, CONTROLS = 6, LIDS = 49152, STATE_UNKNOWN = 0xff };
 #define SECOND_NS UINT64_C(1000000000)
 
 static const uint64_t quiet_ns = 60 * SECOND_NS;
+/* Of who makes room for another. */
+static const uint64_t room_ns = 15 * SECOND_NS;
 
 /* AttributeModifier of a SubnSet(SMInfo) (IBA 14.4.1). */
 static const char *const control_names[CONTROLS] = {
@@ -249,15 +252,28 @@ static bool is_due(const struct sms *s, const struct sm *sm)
 	       s->mono_ns >= sm->episode.said_mono_ns + SECOND_NS;
 }
 
+/* Who may make room: nobody whom one has to know of, or heard of lately. */
+static bool may_go(const struct sms *s, const struct sm *sm)
+{
+	return !sm->clashes && !is_allowed(s, sm->guid) &&
+	       s->mono_ns > sm->episode.last_mono_ns + room_ns;
+}
+
+/* NULL: there is no room. */
 static struct sm *new_sm(struct sms *s, uint64_t guid)
 {
-	struct sm *sm = &s->sms[0];
+	struct sm *sm = NULL, *other;
 	size_t i;
 
-	for (i = 0; i < SMS && sm->guid; i++)
-		if (!s->sms[i].guid || s->sms[i].episode.last_mono_ns <
-				       sm->episode.last_mono_ns)
-			sm = &s->sms[i];
+	for (i = 0; i < SMS && (!sm || sm->guid); i++) {
+		other = &s->sms[i];
+		if (!other->guid || (may_go(s, other) &&
+		    (!sm || other->episode.last_mono_ns <
+			    sm->episode.last_mono_ns)))
+			sm = other;
+	}
+	if (!sm)
+		return NULL;
 	if (sm->guid)
 		end(s, sm);
 	memset(sm, 0, sizeof(*sm));
@@ -279,10 +295,11 @@ static void hear(struct sms *s, struct sm *sm, uint64_t time_ns)
 {
 	enum alert_phase phase = episode_add(&sm->episode, time_ns, s->mono_ns);
 
-	if (phase == ALERT_NONE && is_due(s, sm))
-		phase = ALERT_UPDATE;
-	if (phase != ALERT_NONE)
+	/* that it is still there is nothing new */
+	if (phase == ALERT_BEGIN)
 		say(s, sm, phase);
+	else if (is_due(s, sm))
+		say(s, sm, ALERT_UPDATE);
 }
 
 /* An SMInfo that another SM sent. */
@@ -297,6 +314,8 @@ static void take_info(struct sms *s, const struct mad_capture *cap,
 
 	if (!sm)
 		sm = new_sm(s, guid);
+	if (!sm)
+		return;
 	sm->changed |= sm->priority != priority || sm->state != state;
 	sm->priority = priority;
 	sm->state = state;

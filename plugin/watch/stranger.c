@@ -21,7 +21,7 @@
 #include "table.h"
 #include "words.h"
 
-enum { ALERTS = 1024, GID_SIZE = 16 };
+enum { ALERTS = 1024, ALERTS_EACH = 16, GID_SIZE = 16 };
 
 #define QUIET_NS UINT64_C(60000000000)
 
@@ -135,6 +135,29 @@ static void pass(struct strangers *s, struct stranger *t, uint64_t mono_ns)
 		say(s, t, phase, mono_ns);
 }
 
+struct counting {
+	uint64_t requester;
+	unsigned n;
+};
+
+static void count_one(struct table_entry *e, void *context)
+{
+	struct counting *c = context;
+
+	c->n += e->key.word[0] == c->requester;
+}
+
+/* One requester does not take it from the others. */
+static bool has_room(struct strangers *s, const struct table_key *key)
+{
+	struct counting c = { .requester = key->word[0] };
+
+	if (table_count(s->table) == ALERTS)
+		return false;
+	table_each(s->table, count_one, &c);
+	return c.n < ALERTS_EACH;
+}
+
 /* NULL: there is no room for another. */
 static struct stranger *get(struct strangers *s, const struct table_key *key,
 			    uint64_t mono_ns)
@@ -145,7 +168,7 @@ static struct stranger *get(struct strangers *s, const struct table_key *key,
 	if (e)
 		pass(s, (struct stranger *)e, mono_ns);
 	e = table_find(s->table, key);
-	if (!e && table_count(s->table) < ALERTS)
+	if (!e && has_room(s, key))
 		e = table_get(s->table, key);
 	return (struct stranger *)e;
 }

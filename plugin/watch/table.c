@@ -127,6 +127,13 @@ struct table_entry *table_get(struct table *t, const struct table_key *key)
 	return e;
 }
 
+struct table_entry *table_get_room(struct table *t,
+				   const struct table_key *key)
+{
+	return t->count < t->max || table_find(t, key) ? table_get(t, key) :
+							  NULL;
+}
+
 void table_remove(struct table *t, struct table_entry *e)
 {
 	LIST_REMOVE(e, in_bucket);

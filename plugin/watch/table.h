@@ -48,6 +48,9 @@ void table_digest(const struct table *t, const void *bytes, size_t len,
 struct table_entry *table_find(struct table *t, const struct table_key *key);
 /* Of a new one all is zero but the key. Never NULL. */
 struct table_entry *table_get(struct table *t, const struct table_key *key);
+/* The same, but NULL where another one would have to make room. */
+struct table_entry *table_get_room(struct table *t,
+				   const struct table_key *key);
 void table_remove(struct table *t, struct table_entry *e);
 
 size_t table_count(const struct table *t);

@@ -8,8 +8,8 @@
  * ends when none came for 60 s. A trap of which not all was captured is not
  * looked at. The M_Key is never read.
  *
- * Up to 4,096 episodes of 192 bytes: 1 MB at most. When there are more, the
- * one that had no trap for the longest time is said to end.
+ * Up to 4,096 episodes of 192 bytes: 1 MB at most. More do not begin before one
+ * ends.
  */
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -383,7 +383,10 @@ static void violations_record(void *state, const struct record *r,
 		     &size))
 		memset(last.notice + offset, 0, size);
 	make_key(s, &key, &last);
-	v = (struct violation *)table_get(s->episodes, &key);
+	/* whoever made room would begin again and again */
+	v = (struct violation *)table_get_room(s->episodes, &key);
+	if (!v)
+		return;
 	if (episode_pass(&v->episode, quiet_ns, mono_ns) == ALERT_END)
 		end(s, v);
 	memcpy(v->notice, last.notice, sizeof(v->notice));

@@ -1556,6 +1556,11 @@ START_TEST(test_cut)
 		  ->sa.capture_lost);
 	ck_assert(!take_sa(SA_UNANSWERED, SA_REASON_FIRST_SWEEP, 0)
 		  ->sa.capture_lost);
+	/* another stream begins */
+	get(3);
+	tick(5 * SECOND);
+	ck_assert(!take_sa(SA_UNANSWERED, SA_REASON_UNKNOWN, 0)
+		  ->sa.capture_lost);
 }
 END_TEST
 
