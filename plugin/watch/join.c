@@ -721,13 +721,6 @@ static void join_record(void *state, const struct record *r, uint64_t mono_ns)
  * Time passes
  */
 
-static void make_room(struct table_entry *e, void *context)
-{
-	struct join *j = context;
-
-	say(j, (struct refused *)e, ALERT_END, j->mono_ns);
-}
-
 static void pass(struct table_entry *e, void *context)
 {
 	struct refused *f = (struct refused *)e;
@@ -745,7 +738,7 @@ static void end(struct table_entry *e, void *context)
 {
 	struct join *j = context;
 
-	make_room(e, j);
+	say(j, (struct refused *)e, ALERT_END, j->mono_ns);
 	table_remove(j->refused, e);
 }
 
@@ -782,7 +775,7 @@ static bool join_open(const struct watch_host *host, void **state)
 		return false;
 	j->host = host;
 	j->groups = table_new(GROUPS, sizeof(struct group), NULL, NULL);
-	j->refused = table_new(EPISODES, sizeof(struct refused), make_room, j);
+	j->refused = table_new(EPISODES, sizeof(struct refused), NULL, NULL);
 	if (j->groups && j->refused) {
 		*state = j;
 		return true;

@@ -412,7 +412,7 @@ static void pass(struct table_entry *e, void *context)
 		table_remove(s->episodes, e);
 }
 
-static void evict(struct table_entry *e, void *context)
+static void finish(struct table_entry *e, void *context)
 {
 	struct violation *v = (struct violation *)e;
 
@@ -434,7 +434,7 @@ static void violations_flush(void *state, uint64_t mono_ns)
 	struct violations *s = state;
 
 	s->mono_ns = mono_ns;
-	table_each(s->episodes, evict, s);
+	table_each(s->episodes, finish, s);
 }
 
 static bool violations_open(const struct watch_host *host, void **state)
@@ -444,7 +444,7 @@ static bool violations_open(const struct watch_host *host, void **state)
 	if (!s)
 		return false;
 	s->host = host;
-	s->episodes = table_new(EPISODES, sizeof(struct violation), evict, s);
+	s->episodes = table_new(EPISODES, sizeof(struct violation), NULL, NULL);
 	if (!s->episodes) {
 		free(s);
 		return false;

@@ -76,12 +76,12 @@ everything_happens()
 	fabric_client Hca7 trap_client -n 7 131 >/dev/null 2>&1
 	fabric_client Hca8 trap_client -n 1 257 >/dev/null 2>&1
 	fabric_ibsim_do 'Error "Hca8"[1] 100'
-	for _ in 1 2 3 4 5; do
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
 		kill -s HUP "${FABRIC_SM[sm]}"
-		fabric_wait_for 2 alerted smp_timeouts && break
+		fabric_wait_for 3 alerted smp_timeouts && break
 	done
 	fabric_ibsim_do 'Error "Hca8"[1] 0'
-	fabric_wait_for 5 alerted foreign_sm
+	fabric_wait_for 25 alerted foreign_sm
 	fabric_opensm_stop sm || diag 'OpenSM did not end well'
 	fabric_opensm_stop other || diag 'the other one did not end well'
 }

@@ -275,7 +275,8 @@ START_TEST(test_group_that_went)
 	rec[48] = 0x52;
 	check_cause(REQ_INVALID, "p_key", "partition");
 	trap(67, 0xff15a01b00000000, 1, start);
-	check_cause(REQ_INVALID, "no_such_group", "there is no such group");
+	check_cause(REQ_INVALID, "no_such_group",
+		    "no such group is known here");
 }
 END_TEST
 

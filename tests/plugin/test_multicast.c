@@ -253,8 +253,13 @@ START_TEST(test_fabric)
 	ck_assert_str_eq(evidence_text("mgid"), "ff15:a01b::5");
 	watch_multicast.tick(watched_state, start + 60 * SECOND);
 	ck_assert_uint_eq(n_alerts, 1);
+	/* nothing new */
 	watch_multicast.tick(watched_state, start + 61 * SECOND);
+	ck_assert_uint_eq(n_alerts, 1);
+	watched_subnet.mlids = 902;
+	watch_multicast.tick(watched_state, start + 62 * SECOND);
 	check_said(2, "multicast_leak", "update");
+	ck_assert_uint_eq(evidence_number("count"), 2);
 	/* 90 percent of 90 */
 	watched_subnet.mlids = 811;
 	watch_multicast.tick(watched_state, start + 200 * SECOND);

@@ -115,7 +115,7 @@ START_TEST(test_hostile_names)
 	strcpy((char *)rec + 48, "a\"b\033[2J\n\xff");
 	transact(7, OK, start);
 	ck_assert_str_eq(evidence_text("service_name"),
-			 "a\"b\\u001b[2J\\u000a\\xff");
+			 "a\"b\033[2J\n\xff");
 	ck_assert_ptr_nonnull(strstr(last_alert.text,
 				     "\"a\\\"b\\u001b[2J\\u000a\\xff\""));
 	memset(rec + 48, 0x1b, 64);

@@ -142,8 +142,11 @@ START_TEST(test_update_and_end)
 {
 	unsigned i;
 
-	for (i = 0; i <= 6; i++)
+	/* that it is still there is nothing new */
+	for (i = 0; i <= 5; i++)
 		info(0x700, 3, SM_STATE_STANDBY, start + i * 10 * SECOND);
+	check_said(1, "foreign_sm", "begin");
+	info(0x700, 4, SM_STATE_STANDBY, start + 60 * SECOND);
 	check_said(2, "foreign_sm", "update");
 	tick(start + 120 * SECOND);
 	ck_assert_uint_eq(n_alerts, 2);
@@ -337,19 +340,25 @@ START_TEST(test_eviction)
 {
 	unsigned i;
 
+	/* the first one is allowed, and never makes room */
+	watched_options.sm_allow[0] = 0x10001;
+	watched_options.n_sm_allow = 1;
 	for (i = 0; i < 64; i++)
 		info(0x10001 + i, 1, SM_STATE_STANDBY, start + i);
 	check_said(64, "foreign_sm", "begin");
 	ck_assert_ptr_nonnull(strstr(last_alert.text,
 				     "port GUID 0x0000000000010040"));
-	info(0x10001, 1, SM_STATE_STANDBY, start + 100);
+	/* all of them were heard of a moment ago */
 	info(0x20000, 1, SM_STATE_STANDBY, start + 101);
+	ck_assert_uint_eq(n_alerts, 64);
+	info(0x20000, 1, SM_STATE_STANDBY, start + 16 * SECOND);
 	check_said(66, "foreign_sm", "begin");
-	watched->flush(watched_state, start + 102);
+	watched->flush(watched_state, start + 17 * SECOND);
 	check_said(66 + 64, "foreign_sm", "end");
 	/* 0x10002 was told to end: it is none of those that end now */
-	info(0x10002, 1, SM_STATE_STANDBY, start + 103);
+	info(0x10002, 1, SM_STATE_STANDBY, start + 18 * SECOND);
 	check_said(66 + 65, "foreign_sm", "begin");
+	watched_options.n_sm_allow = 0;
 }
 END_TEST
 

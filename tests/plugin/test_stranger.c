@@ -172,17 +172,24 @@ END_TEST
 START_TEST(test_bounds)
 {
 	struct record r;
-	unsigned i;
+	unsigned i, lid;
 
+	/* nobody takes the room of all others */
 	for (i = 0; i < 2000; i++) {
 		r = join(7, METHOD_SET, 0x800 + 0x100 * i);
 		sa_say(&r, start);
 	}
-	check_stranger(1024, "begin", 7, 1031, 1);
+	check_stranger(16, "begin", 7, 23, 1);
+	for (lid = 100; lid < 200; lid++)
+		for (i = 0; i < 16; i++) {
+			r = join((uint16_t)lid, METHOD_SET, 0x800 + 0x100 * i);
+			sa_say(&r, start);
+		}
+	check_stranger(1024, "begin", 162, 23, 1);
 	sa_tick(start + 61 * SECOND);
-	check_stranger(2048, "end", 7, 1031, 1);
+	check_stranger(2048, "end", 162, 23, 1);
 	sa_say(&r, start + 62 * SECOND);
-	check_stranger(2049, "begin", 7, 2007, 1);
+	check_stranger(2049, "begin", 199, 23, 1);
 }
 END_TEST
 
