@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -150,6 +151,10 @@ static FILE *open_file(const struct dump *d, const char *path)
 		why = strerror(errno);
 	else if (is_input(d, &st))
 		why = "is what is read";
+	/* a plugin's file, or one of another command */
+	else if (S_ISREG(st.st_mode) && flock(fd, LOCK_EX | LOCK_NB))
+		why = errno == EWOULDBLOCK ? "is written by another process" :
+					     strerror(errno);
 	else if (S_ISREG(st.st_mode) && ftruncate(fd, 0))
 		why = strerror(errno);
 	if (!why)
@@ -359,7 +364,7 @@ int dump_run(const struct dump_options *options, const struct expression *e)
 
 static const char usage[] =
 	"usage: osmsnoop [-jnqvx] [-c COUNT] [-i SOURCE | -r FILE] [-w FILE] [EXPRESSION]\n"
-	"       osmsnoop SUBCOMMAND ...\n"
+	"       osmsnoop stats | top | verify ...      (--help behind it)\n"
 	"Show what an OpenSM's SA is asked and answers, and its other MADs.\n"
 	"  -i, --source=SOURCE     socket of the plugin (" INPUT_DEFAULT_SOCKET "),\n"
 	"                          kernel:DEV[:PORT] or bpf[:DEV]\n"

@@ -261,7 +261,7 @@ static bool show_width(const struct show *s, const char *line, uint32_t width)
 static void show_dump(const struct show *s, ib_mad_dump_fn *dump,
 		      uint8_t *data, int size)
 {
-	char text[DUMP_MAX] = "", line[FIELD_MAX], *next, *at = text;
+	char text[DUMP_MAX] = "", line[FIELD_MAX], *next, *tab, *at = text;
 	uint32_t width = dump == mad_dump_portinfo ? take_width(data) :
 						     UINT32_MAX;
 	struct words w;
@@ -270,6 +270,8 @@ static void show_dump(const struct show *s, ib_mad_dump_fn *dump,
 	while ((next = strsep(&at, "\n"))) {
 		if (!*next)
 			continue;
+		for (tab = next; (tab = strchr(tab, '\t')); )
+			*tab = ' ';
 		words_init(&w, line, sizeof(line));
 		words_text(&w, next, strlen(next), false);
 		if (!show_width(s, line, width))

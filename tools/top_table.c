@@ -11,9 +11,9 @@ enum {
 	/* the whole ones, and the one that is now */
 	RATE_SLOTS = TOP_RATE_SECONDS + 1,
 	PAST_SLOTS = TOP_SECONDS + 1,
-	/* Who asks for more than so many attributes gets the counts of the most
-	 * frequent ones too high (Metwally's space-saving counters). */
-	ATTRIBUTE_SLOTS = 8,
+	/* More than the SA has. Who asks for others, too, gets the counts of the
+	 * most frequent ones too high (Metwally's space-saving counters). */
+	ATTRIBUTE_SLOTS = 40,
 };
 
 static const uint64_t second_ns = 1000000000;

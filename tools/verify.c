@@ -58,7 +58,7 @@ static void show_file(const struct audit_file *f)
 	if (f->records)
 		printf(" to %s", plain(f->last_time, buf, sizeof(buf)));
 	if (f->records && !f->chained_from)
-		printf(", not chained (of an older version)");
+		printf(", not chained (a trace, or an audit of an older version)");
 	else if (f->chained_from > 1)
 		printf(", chained from record %" PRIu64 " on",
 		       f->chained_from);
@@ -106,8 +106,8 @@ static void show_text(const struct audit *a)
 		       a->n_faults == 1 ? "" : "s");
 	else
 		printf("well");
-	printf("; %" PRIu64 " records in %zu files, %" PRIu64 " said to be lost\n",
-	       records, a->n, lost);
+	printf("; %" PRIu64 " records in %zu file%s, %" PRIu64 " said to be lost\n",
+	       records, a->n, a->n == 1 ? "" : "s", lost);
 }
 
 /*

@@ -31,7 +31,7 @@ enum {
 	LIDS = 49152,
 	SETS = 1 << 16,
 	WAYS = 4,
-	ATTRIBUTES = 4,
+	ATTRIBUTES = 3,
 	ALERTS = 1024,
 };
 
@@ -44,10 +44,11 @@ struct query {
 	uint32_t second;	/* when it was asked last; 0 = free */
 };
 
-/* The most repeated ones: of more than four the least makes room. */
+/* The most repeated ones: of more than three the least makes room. */
 struct attribute_count {
 	uint16_t id;
-	uint32_t n;
+	uint32_t n;		/* with those of the one that made room */
+	uint32_t others;	/* so many at most are these */
 };
 
 /* A requester's minute. */
@@ -130,14 +131,15 @@ static struct table_key key_of(uint16_t lid)
 	return (struct table_key){ { lid } };
 }
 
-static uint16_t find_attribute(const struct minute *m)
+/* What is surely more than half of all; NULL: nothing is. */
+static const struct attribute_count *find_attribute(const struct minute *m)
 {
-	const struct attribute_count *a, *most = m->attributes;
+	const struct attribute_count *a;
 
-	for (a = most; a < m->attributes + ATTRIBUTES; a++)
-		if (a->n > most->n)
-			most = a;
-	return most->id;
+	for (a = m->attributes; a < m->attributes + ATTRIBUTES; a++)
+		if (a->n - a->others > m->repeated / 2)
+			return a;
+	return NULL;
 }
 
 static void say(const struct duplicates *d, struct duplicate *dup,
@@ -146,8 +148,10 @@ static void say(const struct duplicates *d, struct duplicate *dup,
 	const struct minute *m = &dup->minute;
 	const uint16_t lid = (uint16_t)dup->entry.key.word[0];
 	const uint64_t percent = UINT64_C(100) * m->repeated / m->queries;
+	const struct attribute_count *most = find_attribute(m);
 	char name[ALERT_WHO_MAX], word[WORD_MAX];
-	const char *attribute = word_attribute(word, find_attribute(m));
+	const char *attribute = most ? word_attribute(word, most->id) :
+				       "of several attributes";
 	struct requester who;
 	struct alert a;
 
@@ -157,15 +161,16 @@ static void say(const struct duplicates *d, struct duplicate *dup,
 	alert_subject(&a, "LID %u", lid);
 	alert_text(&a, "%s repeated %" PRIu32 " of %" PRIu32
 		   " SA queries (%" PRIu64 " %%) within a minute, %" PRIu32
-		   " as retries, most of them %s (limit %" PRIu32 " %% of %" PRIu32
+		   " as retries, %s%s (limit %" PRIu32 " %% of %" PRIu32
 		   " or more); its software should keep answers (ibacm, the cache of its MPI), and ask again later when none comes",
 		   alert_who(name, &who), m->repeated, m->queries, percent,
-		   m->retries, attribute, d->percent, d->queries_min);
+		   m->retries, most ? "most of them " : "", attribute, d->percent, d->queries_min);
 	alert_number(&a, "queries", m->queries);
 	alert_number(&a, "repeated", m->repeated);
 	alert_number(&a, "retries", m->retries);
 	alert_number(&a, "percent", percent);
-	alert_string(&a, "attribute", attribute);
+	if (most)
+		alert_string(&a, "attribute", attribute);
 	alert_number(&a, "limit_percent", d->percent);
 	alert_number(&a, "limit_queries", d->queries_min);
 	alert_say(&a, phase, &dup->episode, mono_ns);
@@ -203,6 +208,7 @@ static void count_attribute(struct minute *m, uint16_t id, uint32_t n)
 			least = a;
 	}
 	least->id = id;
+	least->others = least->n;
 	least->n += n;
 }
 

@@ -60,7 +60,12 @@ enum alert_phase rate_add(struct rate *r, const struct rate_limit *limit,
 	if (over && mono_ns > r->over_ns)
 		r->over_ns = mono_ns;
 	if (e->count) {
+		const uint64_t last_mono_ns = e->last_mono_ns;
+
+		/* nothing is due: what goes on is said elsewhere */
 		episode_add(e, time_ns, e->said_mono_ns);
+		e->last_mono_ns = mono_ns > last_mono_ns ? mono_ns :
+							   last_mono_ns;
 		return ALERT_NONE;
 	}
 	if (!over)
@@ -81,9 +86,9 @@ enum alert_phase rate_pass(const struct rate *r,
 		ALERT_UPDATE : ALERT_NONE;
 }
 
-uint64_t rate_seconds(const struct rate *r, uint64_t mono_ns)
+uint64_t rate_seconds(const struct rate *r)
 {
-	const uint64_t began_ns = r->episode.began_mono_ns;
+	const struct episode *e = &r->episode;
 
-	return mono_ns < began_ns ? 0 : (mono_ns - began_ns) / SECOND_NS;
+	return (e->last_mono_ns - e->began_mono_ns) / SECOND_NS;
 }

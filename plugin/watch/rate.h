@@ -53,7 +53,7 @@ enum alert_phase rate_add(struct rate *r, const struct rate_limit *limit,
 enum alert_phase rate_pass(const struct rate *r,
 			   const struct rate_limit *limit, uint64_t mono_ns);
 
-/* Since the episode began. */
-uint64_t rate_seconds(const struct rate *r, uint64_t mono_ns);
+/* From the episode's begin to its last event. */
+uint64_t rate_seconds(const struct rate *r);
 
 #endif /* OSMSNOOP_RATE_H */

@@ -142,9 +142,10 @@ static void say(const struct services *s, const struct service *v,
 					 "service_removed", "info");
 	alert_about(&a, who);
 	alert_subject(&a, "service %s", id);
-	alert_text(&a, "%s %s service \"%s\" (%s) of %s%s; nothing to do if it may",
+	alert_text(&a, "%s %s service %s%s%s(%s) of %s%s; nothing to do if it may",
 		   alert_who(who_text, who),
-		   v->set ? "registered" : "removed", quoted, id, gid, time);
+		   v->set ? "registered" : "removed", *name ? "\"" : "", quoted,
+		   *name ? "\" " : "", id, gid, time);
 	alert_string(&a, "service_name", name);
 	alert_string(&a, "service_id", id);
 	if (v->set)

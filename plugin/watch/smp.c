@@ -274,7 +274,7 @@ static void say(struct smp *s, struct failing *f, enum alert_phase phase)
 {
 	const struct path *p = &f->path;
 	char subject[HOPS_TEXT_MAX + 8], advice[ADVICE_MAX], attr[8];
-	const uint64_t seconds = rate_seconds(&f->rate, s->mono_ns);
+	const uint64_t seconds = rate_seconds(&f->rate);
 	struct alert a;
 	struct place to;
 	struct way w;

@@ -75,10 +75,10 @@ static void say(struct storm *s, uint16_t lid, struct count *c,
 	alert_text(&a, "%" PRIu64 " SA requests from %s in %" PRIu64
 		   " s (limit %" PRIu32 " in %" PRIu32 " s): look what runs there, and what it asks for (osmsnoop top)",
 		   e->count, alert_who(name, &who),
-		   rate_seconds(&c->rate, mono_ns), s->limit.n,
+		   rate_seconds(&c->rate), s->limit.n,
 		   s->limit.seconds);
 	alert_number(&a, "requests", e->count);
-	alert_number(&a, "seconds", rate_seconds(&c->rate, mono_ns));
+	alert_number(&a, "seconds", rate_seconds(&c->rate));
 	alert_number(&a, "limit_requests", s->limit.n);
 	alert_number(&a, "limit_seconds", s->limit.seconds);
 	alert_say(&a, phase, e, mono_ns);

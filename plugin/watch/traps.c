@@ -88,7 +88,7 @@ static void add_evidence(struct alert *a, const struct traps *t,
 	if (c->has_port)
 		alert_number(a, "port", c->port);
 	alert_number(a, "traps", c->rate.episode.count);
-	alert_number(a, "seconds", rate_seconds(&c->rate, t->mono_ns));
+	alert_number(a, "seconds", rate_seconds(&c->rate));
 	alert_number(a, "limit_traps", t->limit.n);
 	alert_number(a, "limit_seconds", t->limit.seconds);
 }
@@ -110,7 +110,7 @@ static void say(struct traps *t, struct count *c, enum alert_phase phase)
 	alert_text(&a, "%" PRIu64 " %s from %s%s in %" PRIu64
 		   " s (limit %" PRIu32 " in %" PRIu32 " s): %s",
 		   c->rate.episode.count, what, alert_who(from, &who), port,
-		   rate_seconds(&c->rate, t->mono_ns), t->limit.n,
+		   rate_seconds(&c->rate), t->limit.n,
 		   t->limit.seconds, advice(c));
 	add_evidence(&a, t, c);
 	alert_say(&a, phase, &c->rate.episode, t->mono_ns);

@@ -207,6 +207,22 @@ START_TEST(test_attributes)
 }
 END_TEST
 
+/* It is named when it is more than half of them alone. */
+START_TEST(test_no_attribute)
+{
+	struct record r;
+	unsigned i;
+
+	for (i = 0; i < 400; i++) {
+		r = sa_request(7, METHOD_GET_TABLE, (uint16_t)(0x11 + i % 8), 0);
+		sa_say(&r, start);
+	}
+	watch_duplicates.flush(watched_state, start);
+	ck_assert_ptr_null(evidence_text("attribute"));
+	ck_assert(strstr(last_alert.text, "of several attributes"));
+}
+END_TEST
+
 /* Of all LIDs at once 1024 are told of, and then others. */
 START_TEST(test_bounds)
 {
@@ -270,6 +286,7 @@ int main(void)
 	tcase_add_test(tcase, test_minutes);
 	tcase_add_test(tcase, test_begin_update_end);
 	tcase_add_test(tcase, test_attributes);
+	tcase_add_test(tcase, test_no_attribute);
 	tcase_add_test(tcase, test_bounds);
 	tcase_add_test(tcase, test_many_queries);
 	tcase_add_test(tcase, test_off);

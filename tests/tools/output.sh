@@ -106,6 +106,7 @@ is "-v: but of the one that answers" 1 "$(grep -c NodeType <<<"$out")"
 run -r "$tmp/port" -v
 has "-v: a width that there is not" '^    LinkWidthActive:\.*0$' "$out"
 has "-v: and what else the port has" '^    LinkWidthSupported:\.' "$out"
+is "-v: tabs that libibmad writes are blanks" 0 "$(grep -c u0009 <<<"$out")"
 is "-v: nothing is said of that" "" "$err"
 "$make_capture" port 100 >"$tmp/port"
 run -r "$tmp/port" -v

@@ -270,6 +270,24 @@ START_TEST(many_attributes)
 }
 END_TEST
 
+/* All that an SA has are counted one by one. */
+START_TEST(all_attributes)
+{
+	struct record r;
+	unsigned i;
+
+	for (i = 0; i < 1000; i++) {
+		r = request(7, (uint16_t)(0x11 + i % 30), SA_ANSWERED);
+		top_table_put(t, &r, NOW);
+	}
+	r = request(7, ATTR_PATH_RECORD, SA_ANSWERED);
+	top_table_put(t, &r, NOW);
+	look(NOW);
+	for (i = 0; i < TOP_ATTRIBUTES; i++)
+		ck_assert_uint_le(s.rows[0].attributes[i].count, 35);
+}
+END_TEST
+
 START_TEST(latencies_are_near)
 {
 	struct record r = request(7, ATTR_PATH_RECORD, SA_ANSWERED);
@@ -661,6 +679,7 @@ int main(void)
 	tcase_add_test(tc, clear_begins_anew);
 	tcase_add_test(tc, the_most_frequent_attributes_come_first);
 	tcase_add_test(tc, many_attributes);
+	tcase_add_test(tc, all_attributes);
 	tcase_add_loop_test(tc, latencies_are_near, 0, 2);
 	tcase_add_test(tc, long_names_are_cut);
 	tcase_add_test(tc, every_lid);

@@ -66,6 +66,11 @@ cp "$tmp/story" "$tmp/same"
 fails "a file onto itself" "same: is what is read" -r "$tmp/same" \
 	-w "$tmp/same"
 is "which is as it was" "$(cksum <"$tmp/story")" "$(cksum <"$tmp/same")"
+exec {locked}>"$tmp/locked"
+flock "$locked"
+fails "a file that another writes" "locked: is written by another process" \
+	-r "$tmp/story" -w "$tmp/locked"
+exec {locked}>&-
 fails "a full device" "/dev/full: No space left" -r "$tmp/story" \
 	-w /dev/full
 "$snoop" -r "$tmp/story" >/dev/full 2>"$tmp/err"
