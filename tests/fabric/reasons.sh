@@ -170,7 +170,7 @@ is "$(became first '.reason == "sm_not_master" or .reason == "first_sweep"' |
 	awk '{ for (i = 3; i <= NF; i += 3) n += $i } END { print n }')" 10 \
 	'before there is a LID: queries come too early'
 
-ask_bg Hca3 -d 4 -w 4 -t 0.2
+ask_bg Hca3 -d 8 -w 4 -t 0.2
 fabric_plugin second
 fabric_opensm second Hca1 "${FABRIC_PLUGIN[@]}" -c 'log_flags 0x07'
 wait "$FABRIC_CLIENT_PID"

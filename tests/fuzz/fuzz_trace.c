@@ -4,7 +4,7 @@
  * again and be summed up. scripts/fuzz builds and runs it.
  *
  * build: tools/trace_input.c tools/record_read.c tools/summary.c
- * build: tools/latency.c -ljansson
+ * build: -ljansson
  */
 #include <stdio.h>
 #include <stdlib.h>
