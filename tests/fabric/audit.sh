@@ -44,15 +44,27 @@ more_than()
 	[ "$(records "$audit")" -gt "$1" ]
 }
 
+# One sweep; OpenSM may overlook what asks for it while it ends another.
+sweep()
+{
+	local had try
+
+	had=$(records "$audit")
+	for try in 1 2 3 4 5; do
+		kill -HUP "${FABRIC_SM[sm]}"
+		fabric_wait_for 3 more_than "$had" && return
+		diag "sweep: asked $try times"
+	done
+	return 1
+}
+
 # sweeps N: each is some records of state
 sweeps()
 {
-	local i had
+	local i
 
 	for ((i = 0; i < $1; i++)); do
-		had=$(records "$audit")
-		kill -HUP "${FABRIC_SM[sm]}"
-		fabric_wait_for 10 more_than "$had" || return 1
+		sweep || return 1
 	done
 }
 
@@ -68,6 +80,8 @@ start_syslog()
 	ln -s /proc/self/fd "$d/fd"
 	mkdir "$d/shm" && mount --bind /dev/shm "$d/shm"
 	mount --rbind "$d" /dev || return 1
+	# there alone, else what clears up would go into it, and into /dev/shm
+	umount -R "$d" && rmdir "$d" || return 1
 	python3 - "$FABRIC_DIR/syslog" <<-'END' &
 	import socket, sys
 	s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)

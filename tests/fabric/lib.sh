@@ -181,7 +181,7 @@ fabric_cleanup()
 		if [ -n "${FABRIC_KEEP:-}" ]; then
 			diag "kept $FABRIC_DIR"
 		else
-			rm -rf "$FABRIC_DIR"
+			rm -rf --one-file-system "$FABRIC_DIR"
 		fi
 	fi
 	exit $rc
